@@ -304,7 +304,7 @@ def arguments(doc: str | None, name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def carry_out(
+def run_command(
     parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None], words: Sequence[str] | None
 ) -> int:
     """Do what the command line says; what the user got wrong ends it with one line and status 2."""

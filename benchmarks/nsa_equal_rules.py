@@ -29,10 +29,10 @@ from benchmarks.nsa_epochs import (
     arguments,
     between,
     brief,
-    carry_out,
     complete,
     mean_of,
     paired,
+    run_command,
     setting_of,
     show,
     unequal,
@@ -179,7 +179,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = arguments(__doc__, "equal_rules")
     parser.add_argument("--every", type=int, default=2, help="solve each n-th window of an epoch")
     parser.add_argument("--figure", type=Path, help="draw it there: .png, .pdf or .svg")
-    return carry_out(parser, run, words)
+    return run_command(parser, run, words)
 
 
 def run(options: argparse.Namespace) -> None:

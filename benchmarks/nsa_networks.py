@@ -19,9 +19,9 @@ from benchmarks.nsa_epochs import (
     Table,
     arguments,
     brief,
-    carry_out,
     complete,
     mean_of,
+    run_command,
     setting_of,
     show,
     unequal,
@@ -116,7 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=3, help="solve each n-th window of an epoch")
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of the six checkpoints")
     parser.add_argument("--figure", type=Path, help="draw it there: .png, .pdf or .svg")
-    return carry_out(parser, run, words)
+    return run_command(parser, run, words)
 
 
 def run(options: argparse.Namespace) -> None:

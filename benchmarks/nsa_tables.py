@@ -28,11 +28,11 @@ from benchmarks.nsa_epochs import (
     Table,
     arguments,
     between,
-    carry_out,
     complete,
     costs,
     mean_of,
     paired,
+    run_command,
     setting_of,
     show,
     unequal,
@@ -187,7 +187,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--windows", type=Path, help="a file of windows with epochs, instead of generated ones")
     parser.add_argument("--scip-every", type=int, default=30)
     parser.add_argument("--no-scip", action="store_true")
-    return carry_out(parser, run, words)
+    return run_command(parser, run, words)
 
 
 def run(options: argparse.Namespace) -> None:

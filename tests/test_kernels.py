@@ -13,7 +13,7 @@ PARAMETERS = 8  # of a function outside the command line, at most
 LONG = {
     "engine.simulate",
     "envs.scheduling",
-    "envs.scheduling_lanes",
+    "envs.scheduling_vector",
     "envs.window",
     "fragmented.fragmented_allocation",
     "selections.family_selection",

@@ -6,7 +6,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from benchmarks.deepjs.replays import checkpoint
 from transom.learned.checkpoints import load
-from transom.learned.deepjs.learning import Course
+from transom.learned.deepjs.learning import EpisodeBatch
 from transom.learned.deepjs.network import Network, network_of, scored
 from transom.models.arrays import SingleArray
 from transom.rng import stream
@@ -23,10 +23,10 @@ def network(folder: str) -> Network:
 
 def pairs_met(chunk: TaskWorkload, agent: Network, number: int) -> SingleArray:
     """Features of some of the pairs that an agent scores in an episode."""
-    course = Course(chunk, agent, 2)
+    batch = EpisodeBatch(chunk, agent, 2)
     rng = stream(0, "pairs")
-    course.play(rng.random((2, course.decisions)))
-    log = course.log(0)
+    batch.play(rng.random((2, batch.decisions)))
+    log = batch.log(0)
     met = log.inputs[: int(log.last.max())]
     return met[rng.choice(len(met), min(number, len(met)), replace=False)]
 

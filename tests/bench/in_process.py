@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from transom.bench.plan.task import Row, Task
-from transom.bench.run.execution import carry_out
+from transom.bench.run.execution import run_task
 
 
 class InProcess:
@@ -21,6 +21,6 @@ class InProcess:
         try:
             for task in tasks:
                 self.given.append(task)
-                yield carry_out(task)
+                yield run_task(task)
         finally:
             self.closed = True

@@ -100,17 +100,17 @@ def played(env: Any) -> list[float]:
 
 @pytest.mark.parametrize("mode", ["vector_entry_point", "sync"])
 def test_many_at_once(mode: str, trace: Path) -> None:
-    lanes = gymnasium.make_vec(SCHEDULING, num_envs=3, vectorization_mode=mode, jobs=60, window=6)
-    seen, _ = lanes.reset(seed=0)
+    together = gymnasium.make_vec(SCHEDULING, num_envs=3, vectorization_mode=mode, jobs=60, window=6)
+    seen, _ = together.reset(seed=0)
     assert seen.shape == (3, 2 * 6 + 64, 2)
-    assert lanes.step(np.zeros(3, np.int64))[1].shape == (3,)
+    assert together.step(np.zeros(3, np.int64))[1].shape == (3,)
     if mode == "vector_entry_point":
-        assert isinstance(lanes, SchedulingVectorEnv)
-        single = gymnasium.make(SCHEDULING, jobs=60, window=6, workload_seed=2, longest=lanes.scheme.longest)
-        lanes.reset()
+        assert isinstance(together, SchedulingVectorEnv)
+        single = gymnasium.make(SCHEDULING, jobs=60, window=6, workload_seed=2, longest=together.scheme.longest)
+        together.reset()
         rewards = played(single.unwrapped)[:5]
-        assert [float(lanes.step(np.zeros(3, np.int64))[1][2]) for _ in rewards] == rewards
-        copies = envs.scheduling_lanes(2, trace=trace)
+        assert [float(together.step(np.zeros(3, np.int64))[1][2]) for _ in rewards] == rewards
+        copies = envs.scheduling_vector(2, trace=trace)
         assert copies.num_envs == 2
 
 
@@ -121,8 +121,8 @@ def test_many_at_once(mode: str, trace: Path) -> None:
         (lambda: envs.scheduling(months=(1, 2)), "months: they are those of a trace"),
         (lambda: envs.scheduling(windows=3), "scheme: unknown windows. Known: levels, window, head, keep, longest"),
         (lambda: envs.scheduling(window=0), "scheme: window must be from 1 to 1000, got 0"),
-        (lambda: envs.scheduling_lanes(0), "num_envs must be > 0, got 0"),
-        (lambda: envs.scheduling_lanes(2, workloads=[]), "0 workloads need as many lanes, got num_envs=2"),
+        (lambda: envs.scheduling_vector(0), "num_envs must be > 0, got 0"),
+        (lambda: envs.scheduling_vector(2, workloads=[]), "0 workloads need as many environments, got num_envs=2"),
         (lambda: envs.window(windows=[], trace="x.swf"), "windows: they do not go with trace or months"),
         (lambda: envs.repair(cluster="ours"), "cluster must be one of paper, authors, got 'ours'"),  # type: ignore[arg-type]
         (lambda: envs.repair(task=RepairTask(), rows=4), "rows: these do not go with task"),

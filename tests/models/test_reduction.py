@@ -35,7 +35,7 @@ def optimum(values: np.ndarray, weights: np.ndarray, capacity: int) -> int:
 def test_an_optimal_choice_of_the_rest_is_optimal(problem: Knapsack) -> None:
     reduced = reduce(problem)
     best = optimum(reduced.values, reduced.weights, reduced.capacity)
-    assert reduced.worth(best) == optimum(problem.values, problem.weights, problem.capacity)
+    assert reduced.value_of(best) == optimum(problem.values, problem.weights, problem.capacity)
 
 
 @given(knapsacks)
@@ -57,7 +57,7 @@ def test_a_choice_becomes_a_solution_of_that_worth(problem: Knapsack) -> None:
     chosen = np.zeros(len(reduced.items), dtype=bool)
     chosen[: len(chosen) // 2] = True
     solution = reduced.solution(chosen)
-    assert problem.value(solution) == reduced.worth(int(reduced.values[chosen].sum()))
+    assert problem.value(solution) == reduced.value_of(int(reduced.values[chosen].sum()))
     assert (problem.weight(solution) <= problem.capacity) == (reduced.weights[chosen].sum() <= reduced.capacity)
 
 

@@ -293,7 +293,7 @@ def test_figures_draw_the_best_where_there_are_very_many() -> None:
         if row.name == "walk"
     )
     table = _scored(many)
-    drawn = pictures._shown(table)
+    drawn = pictures._drawn(table)
     assert len(drawn) == pictures.LINES == 14
     assert {f"s{k:02d}" for k in range(6, 19)} <= set(drawn), "s12 is the best, the further from it the worse"
 

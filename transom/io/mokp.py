@@ -95,7 +95,7 @@ class _Words:
         word = self._next(what)
         where = f"{self._name}:{word.line}"
         if not _INTEGER.fullmatch(word.text):
-            raise DocumentError(f"{where}: expected {what}, an integer, got {_shown(word)!r}")
+            raise DocumentError(f"{where}: expected {what}, an integer, got {_quoted(word)!r}")
         value = int(word.text)
         if not -(2**63) <= value < 2**63:
             raise DocumentError(f"{where}: {value} does not fit into 64 bits")
@@ -109,7 +109,7 @@ class _Words:
         """Pass a bracket or a comma."""
         word = self._next(repr(expected.decode()))
         if word.text != expected:
-            raise DocumentError(f"{self._name}:{word.line}: expected {expected.decode()!r}, got {_shown(word)!r}")
+            raise DocumentError(f"{self._name}:{word.line}: expected {expected.decode()!r}, got {_quoted(word)!r}")
 
     def listed(self, what: str, items: int) -> list[int]:
         """``[a, b, ...]``: so many amounts."""
@@ -136,7 +136,7 @@ class _Words:
         """The selection of rows of weights and profits, at the end of the file."""
         if self._at < len(self.words):
             word = self.words[self._at]
-            raise DocumentError(f"{self._name}:{word.line}: expected the end of the file, got {_shown(word)!r}")
+            raise DocumentError(f"{self._name}:{word.line}: expected the end of the file, got {_quoted(word)!r}")
         items = len(weights[0])
         demands = np.array(weights, np.int64).reshape(len(weights), items).T
         objectives = np.array(profits, np.int64).reshape(len(profits), items).T
@@ -159,5 +159,5 @@ def _words(path: str | os.PathLike[str]) -> _Words:
     return _Words(os.fspath(path), words)
 
 
-def _shown(word: _Word) -> str:
+def _quoted(word: _Word) -> str:
     return word.text[:40].decode("utf-8", "replace")

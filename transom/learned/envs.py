@@ -5,10 +5,10 @@
 - ``transom/Window-v0``: :class:`~transom.learned.dras.envs.scheduling_env.WindowEnv`, made by :func:`window`;
 - ``transom/Repair-v0``: :class:`~transom.learned.repair.repair_env.RepairEnv`, made by :func:`repair`.
 
-``gymnasium.make_vec`` with ``vectorization_mode="vector_entry_point"`` makes ``transom/Scheduling-v0`` with lanes that
-are stepped in one compiled call (:func:`scheduling_lanes`). Keywords are those of the functions; they are plain values,
-so that a specification can be stored, but objects are taken, too. Wrappers hide ``action_masks``: it is found at
-``env.unwrapped.action_masks()``, or as ``env.get_wrapper_attr("action_masks")``.
+``gymnasium.make_vec`` with ``vectorization_mode="vector_entry_point"`` makes ``transom/Scheduling-v0`` with
+environments that are stepped in one compiled call (:func:`scheduling_vector`). Keywords are those of the functions;
+they are plain values, so that a specification can be stored, but objects are taken, too. Wrappers hide
+``action_masks``: it is found at ``env.unwrapped.action_masks()``, or as ``env.get_wrapper_attr("action_masks")``.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def scheduling(
     return SchedulingEnv(made, _scheme(made, scheme), reward, observation, shuffled)
 
 
-def scheduling_lanes(
+def scheduling_vector(
     num_envs: int = 1,
     trace: str | PathLike[str] | None = None,
     workloads: Sequence[Workload] | None = None,
@@ -88,11 +88,11 @@ def scheduling_lanes(
     observation: Observation = "paper",
     **scheme: int,
 ) -> SchedulingVectorEnv:
-    """As :func:`scheduling`, with a workload in each lane.
+    """As :func:`scheduling`, with a workload in each environment.
 
     Parameters
     ----------
-    num_envs : how many lanes, > 0. Of a trace they are jittered copies; of the model workloads of the seeds
+    num_envs : how many environments, > 0. Of a trace they are jittered copies; of the model workloads of the seeds
         ``workload_seed``, ``workload_seed + 1`` ...; with ``workloads`` it must be their number.
 
     The others are as there.
@@ -104,14 +104,14 @@ def scheduling_lanes(
     if num_envs < 1:
         raise SpecError(f"num_envs must be > 0, got {num_envs}")
     if workloads is not None and len(workloads) != num_envs:
-        raise SpecError(f"{len(workloads)} workloads need as many lanes, got num_envs={num_envs}")
+        raise SpecError(f"{len(workloads)} workloads need as many environments, got num_envs={num_envs}")
     made = list(workloads or ())
     if trace is not None:
         (whole,) = _workloads(trace, workloads, months, epoch, (jobs, nodes, load, workload_seed))
-        made = [whole.jittered(JITTER, stream(workload_seed, "lane", lane)) for lane in range(num_envs)]
+        made = [whole.jittered(JITTER, stream(workload_seed, "lane", env)) for env in range(num_envs)]
     elif workloads is None:
-        for lane in range(num_envs):
-            made += _workloads(None, None, months, epoch, (jobs, nodes, load, workload_seed + lane))
+        for env in range(num_envs):
+            made += _workloads(None, None, months, epoch, (jobs, nodes, load, workload_seed + env))
     return SchedulingVectorEnv(made, _scheme(made, scheme), reward, observation)
 
 
@@ -216,8 +216,8 @@ def _register() -> None:
     module = __name__
     if IDS[0] in gymnasium.registry:
         return
-    lanes = f"{module}:scheduling_lanes"
-    gymnasium.register(IDS[0], f"{module}:scheduling", vector_entry_point=lanes)
+    vector = f"{module}:scheduling_vector"
+    gymnasium.register(IDS[0], f"{module}:scheduling", vector_entry_point=vector)
     gymnasium.register(IDS[1], f"{module}:window")
     gymnasium.register(IDS[2], f"{module}:repair")
 

@@ -29,8 +29,8 @@ def missing_points(problem: Selection, front: ParetoFront) -> IntArray | None:
     fine = (choices @ problem.demands[jobs] <= room).all(axis=1)
     chosen = np.repeat(problem.forced[None, :], int(fine.sum()), axis=0)
     chosen[:, jobs] = choices[fine]
-    worth = problem.evaluate(chosen[problem.feasible(chosen)])
-    true = worth[nondominated(worth)]
+    evaluated = problem.evaluate(chosen[problem.feasible(chosen)])
+    true = evaluated[nondominated(evaluated)]
     found = {tuple(values) for values in front.values.tolist()}
     lacking: IntArray = true[[tuple(values) not in found for values in true.tolist()]]
     return lacking

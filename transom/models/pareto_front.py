@@ -80,11 +80,11 @@ def pareto_front(values: ArrayLike, selections: ArrayLike) -> ParetoFront:
     values : int64, shape ``(points, objectives)``, with sums below 2**53.
     selections : bool, shape ``(points, jobs)``; of equal values the first selection is kept.
     """
-    worth, chosen = np.asarray(values, np.int64), np.asarray(selections, bool)
-    kept = nondominated(worth)
-    worth, chosen = worth[kept], chosen[kept]
-    order = np.lexsort(-worth.T[::-1])
-    return ParetoFront(worth[order], chosen[order])
+    points, chosen = np.asarray(values, np.int64), np.asarray(selections, bool)
+    kept = nondominated(points)
+    points, chosen = points[kept], chosen[kept]
+    order = np.lexsort(-points.T[::-1])
+    return ParetoFront(points[order], chosen[order])
 
 
 def nondominated(values: IntArray) -> NDArray[np.bool_]:

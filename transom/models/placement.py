@@ -113,8 +113,8 @@ class Placement(Frozen):
         objective : value per queued job, by default the used nodes; floats are scaled by
             :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
         """
-        worth = np.asarray((objective or UsedNodes())(window))
-        values, scale = _scaled(worth) if worth.dtype.kind == "f" else (worth, 1)
+        given = np.asarray((objective or UsedNodes())(window))
+        values, scale = _scaled(given) if given.dtype.kind == "f" else (given, 1)
         present = {*window.queue.id.tolist(), *window.running.id.tolist()}
         parents = window.queue.depends_on
         blocked = [bool(present.intersection(parents.get(job, ()))) for job in window.queue.id.tolist()]
@@ -160,8 +160,8 @@ class Placement(Frozen):
         scale = 1
         if objective != "count":
             totals = self.capacities.astype(np.float64).sum(axis=0)  # in double precision: 64 bits may not hold the sum
-            worth = (self.demands[:, totals > 0] / totals[totals > 0]).sum(axis=1)
-            values, scale = _scaled(worth * (self.durations if objective == "area-duration" else 1))
+            areas = (self.demands[:, totals > 0] / totals[totals > 0]).sum(axis=1)
+            values, scale = _scaled(areas * (self.durations if objective == "area-duration" else 1))
         return Placement(
             self.free, self.demands, self.waiting, values, self.durations,
             self.maximal, scale, self.capacities, self.resources,
@@ -272,11 +272,11 @@ def _amounts(given: ArrayLike, name: str, shape: tuple[int, ...], row: str, belo
     return array
 
 
-def _scaled(worth: Any) -> tuple[ArrayLike, int]:
-    if worth.size and worth.max() >= AMOUNT / SCALE:
-        raise ModelError(f"placement: an instance is worth {worth.max():g}, which must be below {AMOUNT / SCALE:g}")
+def _scaled(given: Any) -> tuple[ArrayLike, int]:
+    if given.size and given.max() >= AMOUNT / SCALE:
+        raise ModelError(f"placement: an instance is worth {given.max():g}, which must be below {AMOUNT / SCALE:g}")
     # What is worth something stays worth something, or it would not count at all.
-    return frozen_ints(np.where(worth > 0, np.maximum(np.rint(worth * SCALE), 1), 0), "placement: values"), SCALE
+    return frozen_ints(np.where(given > 0, np.maximum(np.rint(given * SCALE), 1), 0), "placement: values"), SCALE
 
 
 def _names(given: Any, resources: int) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Reduced:
         solution[self.items[chosen]] = True
         return solution
 
-    def worth(self, value: int) -> int:
+    def value_of(self, value: int) -> int:
         """A value or bound of the reduced problem in terms of the problem."""
         return self.value + self.unit * int(value)
 

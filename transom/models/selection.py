@@ -234,9 +234,9 @@ class Selection(Frozen):
         kept = nondominated(both)  # once: with many objectives it takes longer than all the rest
         if kept[: len(known)].all() and not kept[len(known) :].any():
             return known
-        worth, chosen = both[kept], np.concatenate((known.selections, new.selections))[kept]
-        order = np.lexsort(-worth.T[::-1])
-        return ParetoFront(worth[order], chosen[order])
+        points, chosen = both[kept], np.concatenate((known.selections, new.selections))[kept]
+        order = np.lexsort(-points.T[::-1])
+        return ParetoFront(points[order], chosen[order])
 
     def value(self, solution: ParetoFront) -> float:
         """The share of hypervolume that a front dominates."""

@@ -111,7 +111,7 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     """
     problem, budget, threads = runs["problem"][0], runs["budget"][0], runs["threads"][0]
     where = f"{problem}, {budget}" + (f", {threads} threads" if threads > 1 else "")
-    order, shown = list(solvers), _shown(runs)
+    order, shown = list(solvers), _drawn(runs)
     profile = profiles.performance_profile(runs, references, PROFILED)
     if not profile.instances:
         return
@@ -180,7 +180,7 @@ def overshoot_pictures(scored: pl.DataFrame) -> Iterator[Picture]:
         )
 
 
-def _shown(runs: pl.DataFrame) -> list[str]:
+def _drawn(runs: pl.DataFrame) -> list[str]:
     """The solvers that are drawn, by name."""
     import polars as pl
 

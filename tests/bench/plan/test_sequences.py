@@ -13,7 +13,7 @@ from tests.traces.test_swf import line
 from transom.bench.plan.plan import Plan, TraceSet
 from transom.bench.plan.sequences import replay_tasks
 from transom.bench.plan.tasks import expand_plan
-from transom.bench.run.execution import carry_out
+from transom.bench.run.execution import run_task
 from transom.bench.score.replays import replay_summaries
 from transom.bench.store.frame import to_frame
 from transom.bench.store.parquet import write_part
@@ -58,25 +58,25 @@ def test_the_instance_is_all_that_policies_share(root: Path) -> None:
 
 def test_a_generated_workload(root: Path) -> None:
     each = TraceSet(generate="workload", parameters={"jobs": 60}, workload_seed=2, policies=("sjf-easy",), jobs=40)
-    row = carry_out(next(iter(expand_plan(Plan(traces=(each,))))))
+    row = run_task(next(iter(expand_plan(Plan(traces=(each,))))))
     assert (row.outcome, row.size, row.set) == ("ok", 40, "workload"), row.cause
 
 
 def test_rows_say_that_estimates_are_perfect(root: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.swf"
     bare.write_text("; MaxProcs: 9\n" + "".join(line(f1=i, f2=i, f9=-1 if i % 4 else 99) for i in range(1, 41)))
-    row = carry_out(next(iter(replay_tasks(Plan(), TraceSet(file=str(bare), policies=("fcfs-easy",))))))
+    row = run_task(next(iter(replay_tasks(Plan(), TraceSet(file=str(bare), policies=("fcfs-easy",))))))
     assert row.metrics["perfect_estimates"] == 0.75
     parameters = {"model": "trace", "like": str(bare), "walltimes": "factor:2"}
     modelled = TraceSet(generate="workload", parameters=parameters, policies=("fcfs-easy",))
-    assert "perfect_estimates" not in carry_out(next(iter(replay_tasks(Plan(), modelled)))).metrics
+    assert "perfect_estimates" not in run_task(next(iter(replay_tasks(Plan(), modelled)))).metrics
 
 
 def test_one_sequence_of_the_locked_environment(root: Path) -> None:
     with pytest.raises(SpecError, match="start and jobs say which"):
         list(replay_tasks(Plan(), trace_set(root, rules="rlscheduler", policies=("sjf",), jobs=None)))
     each = trace_set(root, rules="rlscheduler", policies=("sjf-easy",), start=10)
-    row = carry_out(next(iter(replay_tasks(Plan(), each))))
+    row = run_task(next(iter(replay_tasks(Plan(), each))))
     assert (row.outcome, row.size) == ("ok", 150), row.cause
 
 
@@ -84,7 +84,7 @@ def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     each = trace_set(root, start=40, policies=("f4", "own=f4:clock=sequence", "sjf"))
-    rows = [carry_out(task) for task in replay_tasks(Plan(), each)]
+    rows = [run_task(task) for task in replay_tasks(Plan(), each)]
     assert [row.parameters.get("clock") for row in rows] == ["trace", "sequence", None]
     assert rows[0].value != rows[1].value
     summed = replay_summaries(to_frame(rows))
@@ -105,16 +105,16 @@ def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
 
 def test_faults_become_rows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fine = next(iter(replay_tasks(Plan(), trace_set(root))))
-    moved = carry_out(msgspec.structs.replace(fine, instance="0" * 32))
+    moved = run_task(msgspec.structs.replace(fine, instance="0" * 32))
     assert moved.outcome == "error"
     assert "the task is about 0000" in str(moved.cause)
     with monkeypatch.context() as patch:
         patch.setattr("transom.simulation.output.verification.check_schedule", lambda *_: ["job 7: starts early"])
-        wrong = carry_out(fine)
+        wrong = run_task(fine)
     assert (wrong.outcome, wrong.cause, wrong.value) == ("wrong", "job 7: starts early", None)
     with monkeypatch.context() as patch:
         patch.setattr("transom.simulation.output.metrics.summary", lambda *_: 1 / 0)
-        raised = carry_out(fine)
+        raised = run_task(fine)
     assert raised.outcome == "error"
     assert "ZeroDivisionError" in str(raised.cause)
-    assert carry_out(fine).outcome == "ok"
+    assert run_task(fine).outcome == "ok"

@@ -15,7 +15,7 @@ from transom import registry
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Row, Task, check_weights
 from transom.bench.plan.tasks import dry_run, expand_plan
-from transom.bench.run.execution import carry_out
+from transom.bench.run.execution import run_task
 from transom.bench.run.running import run_plan, states
 from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import references, scored
@@ -90,7 +90,7 @@ def test_a_table_of_several_weights_is_reported(tmp_path: Path, plan: Plan) -> N
 def test_a_run_with_other_weights_than_the_plan_saw_fails(tmp_path: Path, plan: Plan) -> None:
     task = next(each for each in expand_plan(plan) if each.name == "learned")
     retrained(tmp_path)
-    row = carry_out(task)
+    row = run_task(task)
     assert row.outcome == "error"
     assert f"the task is about {task.weights}" in str(row.cause)
     check_weights(next(each for each in expand_plan(plan) if each.name == "learned"), registry.make(SOLVERS, task.spec))
@@ -108,6 +108,6 @@ def test_policies_have_weights_too(tmp_path: Path, root: Path) -> None:
     before, after = replays(0), replays(1)
     assert before["dras-pg"].weights != after["dras-pg"].weights
     assert before["fcfs-easy"].weights == after["fcfs-easy"].weights == ""
-    assert "the task is about" in str(carry_out(before["dras-pg"]).cause)
-    row = carry_out(after["dras-pg"])
+    assert "the task is about" in str(run_task(before["dras-pg"]).cause)
+    row = run_task(after["dras-pg"])
     assert (row.outcome, row.weights) == ("ok", after["dras-pg"].weights), row.cause

@@ -16,7 +16,7 @@ from transom.bench.plan.failures import LONGEST_CAUSE, failed
 from transom.bench.plan.task import Row
 from transom.bench.run import threads
 from transom.bench.run.curves import LONGEST_CURVE
-from transom.bench.run.execution import carry_out, execute
+from transom.bench.run.execution import execute, run_task
 from transom.bench.store.frame import to_frame
 from transom.solving import solve
 from transom.stop import Stop
@@ -34,7 +34,7 @@ def variables_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_says_what_solve_found() -> None:
     problem = knapsack(30)
     run = task("sa", problem, stop=Stop(iterations=2000), seed=3)
-    row = carry_out(run)
+    row = run_task(run)
     result = solve(problem, "sa", Stop(iterations=2000), 3)
     assert row.outcome == "ok"
     assert row.cause is None
@@ -60,7 +60,7 @@ def test_a_row_says_what_solve_found() -> None:
 
 
 def test_the_first_run_of_a_solver_is_cold_and_the_next_is_warm() -> None:
-    first, second = (carry_out(task("steady:iterations=7", knapsack(5, seed))) for seed in (1, 2))
+    first, second = (run_task(task("steady:iterations=7", knapsack(5, seed))) for seed in (1, 2))
     assert first.cold is not None
     assert first.cold > 0
     assert second.cold is None
@@ -80,7 +80,7 @@ def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(faulty_solvers.Steady, "warm_up", warm_up, raising=False)
     stages: list[str] = []
-    row = carry_out(task("steady:iterations=8"), stages.append)  # type: ignore[arg-type]
+    row = run_task(task("steady:iterations=8"), stages.append)  # type: ignore[arg-type]
     assert row.cold is not None
     assert row.cold >= 1.5
     assert row.wall is not None
@@ -91,7 +91,7 @@ def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bytes_in_and_bytes_out_are_the_same_run() -> None:
     run = task("steady", stop=Stop(iterations=20))
     row = msgspec.json.decode(execute(msgspec.json.encode(run)), type=Row)
-    assert row.value == carry_out(run).value
+    assert row.value == run_task(run).value
     assert row.stop == run.stop
 
 
@@ -111,42 +111,42 @@ def test_bytes_in_and_bytes_out_are_the_same_run() -> None:
     ],
 )
 def test_what_a_solver_does_wrong_is_in_the_row(how: str, outcome: str, cause: str) -> None:
-    row = carry_out(task(f"faulty:how={how}"))
+    row = run_task(task(f"faulty:how={how}"))
     assert row.outcome == outcome
     assert row.cause is not None
     assert cause in row.cause
     assert "\n" not in row.cause
     # and the next run of the same instance is not touched by it
-    after = carry_out(task("steady"))
+    after = run_task(task("steady"))
     assert after.outcome == "ok"
     assert after.value is not None
 
 
 def test_a_type_that_the_solver_does_not_take_is_refused() -> None:
-    row = carry_out(task("scas-dp"))
+    row = run_task(task("scas-dp"))
     assert row.outcome == "refused"
     assert row.cause == "it solves Allocation problems"
 
 
 @pytest.mark.parametrize("spec", ["no-such-solver", "steady:speed=3", "steady:iterations=many"])
 def test_a_specification_that_does_not_fit_is_an_error_of_the_row(spec: str) -> None:
-    row = carry_out(task(spec))
+    row = run_task(task(spec))
     assert row.outcome == "error"
     assert row.cause is not None
     assert row.cause.startswith("before the run: ")
 
 
 def test_a_document_that_is_not_the_instance_is_an_error_of_the_row() -> None:
-    other = carry_out(task("steady", instance="0" * 32))
+    other = run_task(task("steady", instance="0" * 32))
     assert other.outcome == "error"
     assert "the task is about 000000" in str(other.cause)
-    broken = carry_out(task("steady", document=msgspec.Raw(b'{"format": "transom/knapsack/1"}')))
+    broken = run_task(task("steady", document=msgspec.Raw(b'{"format": "transom/knapsack/1"}')))
     assert broken.outcome == "error"
     assert "tests:1" in str(broken.cause)
 
 
 def test_a_very_long_curve_is_thinned_and_keeps_its_ends() -> None:
-    row = carry_out(task("faulty:how=curve"))
+    row = run_task(task("faulty:how=curve"))
     assert row.outcome == "ok"
     assert row.parameters["curve_points"] == 100_001
     assert 2 < len(row.curve) <= LONGEST_CURVE
@@ -156,7 +156,7 @@ def test_a_very_long_curve_is_thinned_and_keeps_its_ends() -> None:
 
 
 def test_odd_notes_become_plain() -> None:
-    row = carry_out(task("faulty:how=notes"))
+    row = run_task(task("faulty:how=notes"))
     assert row.parameters["odd"] == {"1": None, "set": "{3}", "many": [0, 1, 2]}
     assert row.parameters["(1, 2)"] == "half ?"
     assert msgspec.json.decode(msgspec.json.encode(row), type=Row) == row
@@ -189,8 +189,8 @@ def test_a_replay_has_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed: list[int] = []
     monkeypatch.setattr("transom.bench.run.execution.limit_threads", fixed.append)
     monkeypatch.setattr("transom.bench.run.execution._threads", 1)
-    carry_out(task("steady", threads=2))
-    carry_out(task("fcfs", what="replay"))
+    run_task(task("steady", threads=2))
+    run_task(task("fcfs", what="replay"))
     assert fixed[-2:] == [2, 1]
 
 
@@ -200,7 +200,7 @@ def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None
     place: Any = types.ModuleType("transom.bench.plan.sequences")
     place.replay_task = lambda run, announce: failed(run, "wrong", "replayed")
     monkeypatch.setitem(sys.modules, "transom.bench.plan.sequences", place)
-    assert carry_out(task("fcfs", what="replay")).cause == "replayed"
+    assert run_task(task("fcfs", what="replay")).cause == "replayed"
     place.replay_task = lambda run, announce: {}["nothing"]
-    row = carry_out(task("fcfs", what="replay"))
+    row = run_task(task("fcfs", what="replay"))
     assert (row.outcome, row.cause) == ("error", "KeyError: 'nothing'")

@@ -21,7 +21,7 @@ from tests.bench.faulty import knapsack, task
 from transom._system.signals import sigint_masked_for_pools
 from transom.bench.plan.task import Task
 from transom.bench.run.engine import Engine, EngineError
-from transom.bench.run.execution import carry_out
+from transom.bench.run.execution import run_task
 from transom.bench.run.heartbeat import WorkerStatus
 from transom.bench.run.isolation import Closed, Isolation
 from transom.bench.run.local_engine import LocalEngine
@@ -48,7 +48,7 @@ def test_rows_are_those_of_this_process_and_workers_are_warm_and_bounded() -> No
     rows = {row.key: row for row in engine.run(iter(tasks))}
     assert rows.keys() == {run.key() for run in tasks}
     for run in tasks:
-        here, there = carry_out(run), rows[run.key()]
+        here, there = run_task(run), rows[run.key()]
         assert (there.outcome, there.value, there.bound, there.status, there.reason, there.parameters) == (
             here.outcome,
             here.value,

@@ -46,13 +46,13 @@ def test_generations_are_capped_by_the_number_of_selections() -> None:
 
 def test_survivors_by_hand() -> None:
     values = np.array([[3, 1], [1, 3], [2, 2], [2, 2], [1, 1], [0, 1], [4, 0]])
-    born = np.array([0, 1, 1, 2, 2, 3, 3])
+    birth = np.array([0, 1, 1, 2, 2, 3, 3])
     rows = np.eye(7, dtype=bool)
 
     def kept(size: int) -> list[int]:
-        left, living = rows.copy(), values.copy()
-        count = _survive(left, living, born.copy(), 7, size)
-        assert np.array_equal(living[:count], values[left[:count].argmax(axis=1)])
+        left, members = rows.copy(), values.copy()
+        count = _survive(left, members, birth.copy(), 7, size)
+        assert np.array_equal(members[:count], values[left[:count].argmax(axis=1)])
         return left[:count].argmax(axis=1).tolist()
 
     # 3 is the twin of 2; nobody dominates 0, 1, 2 and 6; of the others 5 is younger than 4.

@@ -12,7 +12,7 @@ from tests.learned.deepjs.test_network import random_network
 from tests.simulation.placement.workloads import small_workload
 from transom import registry
 from transom.errors import SpecError
-from transom.learned.deepjs.learning import Course
+from transom.learned.deepjs.learning import EpisodeBatch
 from transom.learned.deepjs.network import scored
 from transom.learned.deepjs.policy import NetworkPolicy, deepjs
 from transom.learned.deepjs.rollouts import weigh
@@ -64,15 +64,15 @@ def test_the_log_of_episodes_holds_what_was_decided_among() -> None:
     rng, rows = np.random.default_rng(0), 0
     for seed in range(8):
         work, network = two_resources(seed), random_network("paper", seed)
-        course = Course(work, network, 3)
-        draws = rng.random((3, course.decisions))
-        ends = course.play(draws)
+        batch = EpisodeBatch(work, network, 3)
+        draws = rng.random((3, batch.decisions))
+        ends = batch.play(draws)
         for episode in range(3):
-            log = course.log(episode)
+            log = batch.log(episode)
             expected = replayed(work, network, draws[episode])
             assert ends[episode] == expected[:, 3].max()
-            advantage = rng.normal(0, 1, course.decisions)
-            begin, end = course.decisions // 3, course.decisions
+            advantage = rng.normal(0, 1, batch.decisions)
+            begin, end = batch.decisions // 3, batch.decisions
             first, last = int(log.first[begin]), int(log.last[end - 1])
             scores = scored(network, log.inputs[first:last])
             worth = np.empty_like(scores)
@@ -109,7 +109,7 @@ def test_the_log_of_episodes_holds_what_was_decided_among() -> None:
 def test_a_log_without_room_grows_and_changes_nothing() -> None:
     work, network = two_resources(5), random_network("code", 1)
     draws = np.random.default_rng(0).random((2, int(work.instances.sum())))
-    one, other = Course(work, network, 2), Course(work, network, 2, rows=1)
+    one, other = EpisodeBatch(work, network, 2), EpisodeBatch(work, network, 2, rows=1)
     assert np.array_equal(one.play(draws), other.play(draws))
     for a, b in zip(one.log(1), other.log(1), strict=True):
         if a.ndim == 1 and len(a) == one.decisions:

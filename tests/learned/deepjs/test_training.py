@@ -13,7 +13,7 @@ import pytest
 
 from tests.learned.deepjs.plain import two_resources
 from transom.errors import DocumentError, SpecError
-from transom.learned.deepjs.learning import Adam, Course, advantages, learn
+from transom.learned.deepjs.learning import Adam, EpisodeBatch, advantages, learn
 from transom.learned.deepjs.network import Network, scored
 from transom.learned.deepjs.policy import NetworkPolicy, untrained
 from transom.learned.deepjs.settings import Training
@@ -96,13 +96,13 @@ def test_the_rule_of_the_text_is_a_plain_step_along_the_sum() -> None:
     settings = Training(update="text", network="paper", episodes=2, learning_rate=1e-3)
     network = untrained("paper", 5)
     before = network.weights.copy()
-    course = Course(work, network, 2)
-    ends = course.play(rng.random((2, course.decisions)))
-    worth = advantages(course.times(), ends, False)
+    batch = EpisodeBatch(work, network, 2)
+    ends = batch.play(rng.random((2, batch.decisions)))
+    worth = advantages(batch.times(), ends, False)
     worth[1] = 0  # of one episode: the next one begins with other weights
 
     def likely(weights: FloatArray) -> float:
-        moved, log, total = Network(weights, network.sizes), course.log(0), 0.0  # type: ignore[arg-type]
+        moved, log, total = Network(weights, network.sizes), batch.log(0), 0.0  # type: ignore[arg-type]
         used = int(log.last.max())
         scores = scored(moved, log.inputs[:used])
         for decision in np.flatnonzero(log.chosen >= 0):
@@ -111,7 +111,7 @@ def test_the_rule_of_the_text_is_a_plain_step_along_the_sum() -> None:
             total += worth[0, decision] * (scores[log.chosen[decision]] - np.log(np.exp(scores[there]).sum()))
         return total
 
-    learn(course, worth, settings, Adam(1e-3, np.zeros(len(before)), np.zeros(len(before))))
+    learn(batch, worth, settings, Adam(1e-3, np.zeros(len(before)), np.zeros(len(before))))
     for at in range(0, len(before), 9):
         up, down = before.astype(np.float64), before.astype(np.float64)
         up[at] += 1e-4

@@ -15,7 +15,7 @@ from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, save
 from transom.learned.kernel.policies import KernelPolicy
 from transom.learned.kernel.rollouts import bounded_slowdown
-from transom.learned.kernel.scoring import KernelWeights, Shown, delay, scores_of
+from transom.learned.kernel.scoring import KernelWeights, VisibleJobs, delay, scores_of
 from transom.learned.kernel.training import KernelTrainer, KernelTraining
 from transom.learned.kernel.weights import SHAPES, STARTS, first_weights, kernel_weights, vector_of
 from transom.learned.training.loop import train
@@ -37,7 +37,7 @@ def workload() -> Workload:
     return generate_lublin(300, 64, np.random.default_rng(1), load=1.2)
 
 
-def plain_score(weights: KernelWeights, shown: Shown, row: int) -> float:
+def plain_score(weights: KernelWeights, shown: VisibleJobs, row: int) -> float:
     now, free, total = shown.at.tolist()
     submit, walltime, nodes = shown.queue[row].tolist()
     have, wait = free, 0
@@ -58,7 +58,7 @@ def plain_score(weights: KernelWeights, shown: Shown, row: int) -> float:
 
 def test_scores_are_those_of_the_network() -> None:
     queue = np.array([[0, 100, 4], [50, 10, 1], [90, 3600, 8]])
-    shown = Shown(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
+    shown = VisibleJobs(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
     assert [delay(shown, nodes) for nodes in (1, 2, 3, 4, 5, 8)] == [0, 0, 20, 20, 200, 200]
     for seed in range(5):
         weights, scores = drawn(seed), np.empty(3, np.float32)
@@ -71,7 +71,7 @@ def test_a_training_begins_with_a_linear_score(start: str) -> None:
     weights = first_weights(np.random.default_rng(0), start)
     assert np.array_equal(vector_of(kernel_weights(vector_of(weights))), vector_of(weights))
     queue = np.array([[0, 100, 4], [50, 10, 1]])
-    shown, scores = Shown(queue, np.array([[120, 2]]), np.array([100, 2, 4])), np.empty(2, np.float32)
+    shown, scores = VisibleJobs(queue, np.array([[120, 2]]), np.array([100, 2, 4])), np.empty(2, np.float32)
     scores_of(weights, shown, scores)
     factors = np.array(STARTS[start])
     features = [

@@ -13,9 +13,9 @@ import pytest
 from tests.learned.mars.made import checkpoint, dependent, trace, weights_of
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.learned.checkpoints import load
-from transom.learned.kernel.scoring import Shown, best
+from transom.learned.kernel.scoring import VisibleJobs, best
 from transom.learned.mars.policies import MarsLearned
-from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowdown, sequence_of, shown_of, take
+from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowdown, sequence_of, take, visible_jobs
 from transom.learned.mars.rollouts import drawn, greedy
 from transom.learned.mars.softmax import likeliest, log_chances, logs_of
 from transom.models import Cluster, JobTable
@@ -58,7 +58,7 @@ def test_masked_slots_have_no_chance_whatever_they_hold() -> None:
 
 def test_padding_with_zeros_changes_no_chance() -> None:
     queue = np.array([[0, 100, 4], [50, 10, 1], [90, 3600, 8]])
-    shown = Shown(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
+    shown = VisibleJobs(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
     for weight in (0.0, 1.0):
         short, padded = (logs_of(weights_of(1), shown, slots, weight) for slots in (3, 128))
         assert np.array_equal(short, padded[:3])
@@ -74,7 +74,7 @@ def test_equal_costs_and_a_weight_of_zero_change_nothing() -> None:
 
 def test_a_high_weight_picks_the_cheapest() -> None:
     queue = np.array([[0, 1000, 4], [0, 10, 1], [0, 3600, 8]])
-    shown = Shown(queue, np.empty((0, 2), np.int64), np.array([100, 8, 8]))
+    shown = VisibleJobs(queue, np.empty((0, 2), np.int64), np.array([100, 8, 8]))
     for seed in range(5):
         assert likeliest(weights_of(seed), shown, 128, 1e6) == 1
         assert likeliest(weights_of(seed), shown, 128, 0.0) == best(weights_of(seed), shown)
@@ -98,7 +98,7 @@ def test_children_wait_for_their_parents_and_from_then_on() -> None:
         assert check_schedule(work, schedule) == []
         state = begin(sequence_of(work))
         while advance(state):
-            take(state, likeliest(weights_of(seed), shown_of(state, 128), 128, 0.0))
+            take(state, likeliest(weights_of(seed), visible_jobs(state, 128), 128, 0.0))
         order = np.lexsort((work.jobs.id, work.jobs.submit))
         assert np.array_equal(state.jobs[:, 4], schedule.start[order])
         ends = dict(zip(work.jobs.id.tolist(), (schedule.start + work.runtime).tolist(), strict=True))

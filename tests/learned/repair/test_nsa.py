@@ -20,7 +20,7 @@ from transom.io import write_documents
 from transom.learned.repair import candidates as cheap
 from transom.learned.repair import first_nodes
 from transom.learned.repair.candidates import CONTEXT, FEATURES, anneal_candidates, empty_log
-from transom.learned.repair.first_nodes import View, anneal_learned
+from transom.learned.repair.first_nodes import Encoding, anneal_learned
 from transom.learned.repair.forward import forward, prepare, room
 from transom.learned.repair.nsa import Nsa
 from transom.learned.repair.nsa_cost import NsaCost
@@ -52,7 +52,7 @@ def test_every_state_is_feasible_and_costs_are_kept(rule: Any, wrap: bool) -> No
             Nsa(),
             anneal_learned,
             (
-                View(problem.leaf, problem.pod, scale_of(problem.tree, 40), 5),
+                Encoding(problem.leaf, problem.pod, scale_of(problem.tree, 40), 5),
                 first_nodes.Choice(network, room(network), False),
             ),
         ),
@@ -83,9 +83,9 @@ def test_the_best_start_is_the_one_that_the_network_scores_highest() -> None:
     owner = np.where(np.arange(90) < 17, 0, -1)
     standing = Standing(owner, problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0]))
     options, schedule = Nsa(acceptance="walk").moves(problem, None), Schedule(np.array([2500.0, 2.5]), 0, 1, 500)
-    view, choice = View(problem.leaf, problem.pod, scale, 5), first_nodes.Choice(network, room(network), True)
+    encoding, choice = Encoding(problem.leaf, problem.pod, scale, 5), first_nodes.Choice(network, room(network), True)
     ground = annealing_loop.allocation_arrays(problem)
-    anneal_learned(np.random.default_rng(0), standing, ground, options, schedule, view, choice)
+    anneal_learned(np.random.default_rng(0), standing, ground, options, schedule, encoding, choice)
     assert expected > 0
     assert sorted(np.flatnonzero(owner == 0)) == sorted((expected + np.arange(17)) % 90)
 

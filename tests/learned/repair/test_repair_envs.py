@@ -114,7 +114,7 @@ def test_a_forbidden_action_is_refused_or_counted_around() -> None:
     env = RepairVecEnv(WindowPool.of([problem]), RepairTask(), 2)
     env.reset()
     for wrong in (30, -1):
-        with pytest.raises(SpecError, match=f"lane 1: action {wrong} is none of the 30 first entries"):
+        with pytest.raises(SpecError, match=f"environment 1: action {wrong} is none of the 30 first entries"):
             env.step(np.array([29, wrong]))
     one, other = RepairEnv(WindowPool.of([problem])), RepairEnv(WindowPool.of([problem]))
     for each in (one, other):
@@ -153,7 +153,7 @@ def test_what_is_saved_has_the_same_future(pool: WindowPool) -> None:
 def test_a_state_that_does_not_fit_is_refused(pool: WindowPool) -> None:
     env = RepairVecEnv(pool, RepairTask(), LANES)
     env.reset()
-    with pytest.raises(SpecError, match="6 lanes and not 7"):
+    with pytest.raises(SpecError, match="6 environments and not 7"):
         RepairVecEnv(pool, RepairTask(), LANES + 1).restore(env.state())
     other = WindowPool.of([Allocation(FatTree.uniform(40, 4, 8), np.arange(30), [8])])
     with pytest.raises(SpecError, match="another pool"):

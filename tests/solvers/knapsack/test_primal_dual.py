@@ -28,7 +28,7 @@ def test_histories_go_through_many_tables() -> None:
             assert reduced.weights[chosen].sum() <= reduced.capacity
             best = int(reduced.values[chosen].sum())
     assert len(states._tables) == 14
-    assert reduced.worth(best) == reduced.worth(states.bound) == solve(LONG, "dp", Stop(seconds=20)).value
+    assert reduced.value_of(best) == reduced.value_of(states.bound) == solve(LONG, "dp", Stop(seconds=20)).value
 
 
 @pytest.mark.parametrize("work", [1, 3, 100, 10**9])

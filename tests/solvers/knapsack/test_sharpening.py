@@ -78,10 +78,10 @@ def test_remainders_and_cuts_keep_every_better_solution(problem: Knapsack, above
         inner = solve(Knapsack(rest.values, rest.weights, rest.capacity), "dp", Stop())
         assert inner.value is not None
         assert problem.value(reduced.solution(rest.solution(inner.solution))) == optimum
-        assert reduced.worth(rest.worth(int(inner.value))) == optimum
+        assert reduced.value_of(rest.value_of(int(inner.value))) == optimum
         both = cuts(rest, levels_of(rest.values, rest.weights))
         assert both
-        assert reduced.worth(rest.worth(both[0].bound // both[0].steps)) >= optimum
+        assert reduced.value_of(rest.value_of(both[0].bound // both[0].steps)) >= optimum
 
 
 def test_equal_items_are_put_together() -> None:
@@ -92,7 +92,7 @@ def test_equal_items_are_put_together() -> None:
     assert len(rest.values) < 200
     chosen = np.random.default_rng(2).random(len(rest.values)) < 0.5
     solution = reduced.solution(rest.solution(chosen))
-    assert problem.value(solution) == reduced.worth(rest.worth(int(rest.values[chosen].sum())))
+    assert problem.value(solution) == reduced.value_of(rest.value_of(int(rest.values[chosen].sum())))
 
 
 def test_a_common_divisor_of_what_is_left_lowers_the_bound() -> None:

@@ -321,7 +321,7 @@ def _runs(plan: Plan, met: _Met) -> Iterator[Task]:
 
 
 def _shuffled(plan: Plan, runs: list[Task]) -> Iterator[Task]:
-    """In an order that the plan's seed and the instance settle, wherever in the plan that stands."""
+    """In an order that the plan's seed and the instance determine, wherever in the plan that stands."""
     if runs:
         order = stream(plan.shuffle, "order of runs", runs[0].instance).permutation(len(runs))
         yield from (runs[at] for at in order)

@@ -13,7 +13,7 @@ from transom.bench.plan.task import Row, Task
 from transom.bench.run.batches import Pace, batches
 from transom.bench.run.dask_calls import Calls, died
 from transom.bench.run.dask_clusters import Cluster
-from transom.bench.run.dask_worker import BEGUN, Batch, carry_out_batch
+from transom.bench.run.dask_worker import BEGUN, Batch, run_batch
 
 DEATHS = 3
 """How often a worker has to die of a run before the run counts as a crash."""
@@ -98,7 +98,7 @@ class DaskEngine:
             code=source_digest(),
             suspect=_mark(calls, batch[0]) if suspect else None,
         )
-        calls.send(batch, batch[0].key(), carry_out_batch, msgspec.json.encode(data))
+        calls.send(batch, batch[0].key(), run_batch, msgspec.json.encode(data))
 
 
 def _mark(calls: Calls[tuple[Task, ...]], task: Task) -> str:

@@ -16,7 +16,7 @@ from transom.bench.run.isolation import Closed, Isolation
 BEGUN = "transom-begun"
 """Topic of the scheduler's events under which a run is announced that is suspected of killing its worker."""
 
-_SETTLED = 1.0  # a worker that dies while it is still being started is not replaced by Dask; suspects wait so long [s]
+_RESPAWN = 1.0  # a worker that dies while it is still being started is not replaced by Dask; suspects wait so long [s]
 _IDLE = 120.0  # how long a process is kept that nobody asks anything of: its bench may be gone [s]
 
 _isolations: dict[tuple[str, int], Isolation] = {}
@@ -46,7 +46,7 @@ class Batch(msgspec.Struct, frozen=True):
     suspect: str | None = None
 
 
-def carry_out_batch(data: bytes) -> bytes:
+def run_batch(data: bytes) -> bytes:
     """Carry out a batch one run after another.
 
     Parameters
@@ -138,7 +138,7 @@ def _announce(suspect: str) -> None:
     worker = get_worker()
     logged = worker.scheduler.log_event(topic=BEGUN, msg={"run": suspect, "worker": worker.address})
     asyncio.run_coroutine_threadsafe(logged, worker.loop.asyncio_loop).result(60)
-    sleep(_SETTLED)
+    sleep(_RESPAWN)
 
 
 def _address() -> str:

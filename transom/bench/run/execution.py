@@ -52,10 +52,10 @@ def get_ready() -> None:
 
 def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
     """Carry out a task that comes as JSON, and give its row as JSON."""
-    return msgspec.json.encode(carry_out(_DECODER.decode(data), announce, watched), enc_hook=_plain)
+    return msgspec.json.encode(run_task(_DECODER.decode(data), announce, watched), enc_hook=_plain)
 
 
-def carry_out(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
+def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
     """Carry out a task in this process.
 
     What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop

@@ -256,8 +256,8 @@ def _in_words(run: dict[str, Any]) -> str:
         return f"{run['outcome']}: {run['cause']}" if run["cause"] else str(run["outcome"])
     if not run["solved"]:
         return "no solution"
-    worth = "infeasible" if run["counted"] is None else f"{run['counted']:.12g}"
-    return f"{worth}, proved" if run["proved"] else worth
+    value = "infeasible" if run["counted"] is None else f"{run['counted']:.12g}"
+    return f"{value}, proved" if run["proved"] else value
 
 
 def _metric_events(before: pl.DataFrame, after: pl.DataFrame) -> list[Event]:

@@ -233,8 +233,8 @@ def _print_results(rows: list[tuple[Instance, Result]], rules: Mapping[str, Deci
         solver = f"{result.solver} ({method})" if method else result.solver
         gap = "-" if result.gap is None else f"{number(100 * result.gap, 3)}"
         scale = getattr(instance.problem, "scale", 1)
-        worth = [_worth(value, scale) for value in (result.value, result.bound)]
-        row = [label, solver, result.status, result.reason, *worth, gap, number(result.seconds, 4)]
+        claims = [_in_display_units(value, scale) for value in (result.value, result.bound)]
+        row = [label, solver, result.status, result.reason, *claims, gap, number(result.seconds, 4)]
         table.append([*row[:3], _front(result), *row[3:]] if fronts else row)
     columns = ["instance", "solver", "status", "reason", "value", "bound", "gap [%]", "time [s]"]
     if fronts:
@@ -269,7 +269,7 @@ def _short(labels: list[str]) -> list[str]:
     return short if len(set(short)) == len(set(labels)) else labels
 
 
-def _worth(value: float | None, scale: int) -> str:
+def _in_display_units(value: float | None, scale: int) -> str:
     if value is None:
         return "-"
     if scale > 1:

@@ -147,14 +147,14 @@ def _cells(problem: Selection, front: ParetoFront) -> list[list[str]]:
     rows = []
     for used, values in zip(utilisation, shown, strict=True):
         row = [
-            number(100 * value, 2) if term in problem.resources else _worth(value, scale)
+            number(100 * value, 2) if term in problem.resources else _in_display_units(value, scale)
             for term, value, scale in zip(problem.terms, values, problem.scales, strict=True)
         ]
         rows.append(row + [number(100 * used[r], 2) for r in others])
     return rows
 
 
-def _worth(value: float, scale: int) -> str:
+def _in_display_units(value: float, scale: int) -> str:
     if scale == 1:
         return f"{int(value):,}"
     return number(value, 2 if value >= _LARGE else len(str(scale)) - 1)

@@ -5,7 +5,7 @@ The load of a resource is
 .. math:: \frac{\sum_j d_j t_j}{C\,T}
 
 with :math:`d_j` the demand and :math:`t_j` the runtime of a job, :math:`C` the capacity and :math:`T` the time from the
-first submission to the last. Mean, capacity and load hang together: two of them settle the third.
+first submission to the last. Mean, capacity and load hang together: two of them determine the third.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Resource:
             raise SpecError(f"resource {self.name!r}: share must be from 0 to below 1, got {self.share:g}")
         if None not in (self.capacity, self.load, self.law.mean):
             what = "mean" if math.isfinite(self.law.mean or 0) else "the trace"
-            raise SpecError(f"resource {self.name!r}: {what}, capacity and load are stated; two settle the third")
+            raise SpecError(f"resource {self.name!r}: {what}, capacity and load are stated; two determine the third")
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def anneal_left(
                 start = int(rng.random() * last)
                 costs[job] = block_cost(left, m, start, size, switches)
             m = take(owner, left, m, start, size, job)
-        if settle(rng, standing, before, paid, sizes, options, schedule, step):
+        if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1
     return better_at
 
@@ -211,7 +211,7 @@ def first_nodes(m: int, size: int, options: IntArray) -> int:
 
 
 @compiled
-def settle(
+def accept_or_undo(
     rng: np.random.Generator,
     standing: Standing,
     before: IntArray,

@@ -144,7 +144,7 @@ def search(
     The step that made ``best`` what it is, from 1; 0 if none did.
     """
     number, better_at = len(order), 0
-    record, worth = sum_of(best.gains), sum_of(best.brings)
+    record, present = sum_of(best.gains), sum_of(best.brings)
     kept, brought, free = np.empty_like(best.now), np.empty_like(best.brings), np.empty_like(room.free)
     held, rank = np.empty(number, np.int64), np.empty(number)
     for step in range(1, steps + 1):
@@ -167,11 +167,11 @@ def search(
             rank[k] = k + blur * rng.random()
         insert(room, jobs, reordered(order, stable_order(rank)), best.now, best.brings)
         trial = sum_of(best.brings)
-        if trial < worth:
+        if trial < present:
             best.now[:], best.brings[:], room.free[:] = kept, brought, free
             continue
-        worth = trial
-        if worth > record * (1 + 1e-12) + 1e-12:
-            record, better_at = worth, step
+        present = trial
+        if present > record * (1 + 1e-12) + 1e-12:
+            record, better_at = present, step
             best.counts[:], best.gains[:] = best.now, best.brings
     return better_at

@@ -94,8 +94,8 @@ def _genes(reduced: Reduced, order: IntArray, first: BoolArray, budget: Budget) 
 
     def costs(x: BoolArray) -> FloatArray:
         # In floating point, for selection only: the best child is scored again, exactly.
-        worth: FloatArray = x.astype(np.float64) @ reduced.values.astype(np.float64)
-        return -worth
+        totals: FloatArray = x.astype(np.float64) @ reduced.values.astype(np.float64)
+        return -totals
 
     def to_feasible(x: BoolArray) -> BoolArray:
         if budget.seconds_left() == 0:

@@ -59,7 +59,7 @@ class Greedy:
             return
         chosen, bound = _choice(reduced)
         budget.found(reduced.solution(_or_best_item(chosen, reduced.values)))
-        budget.prove(reduced.worth(bound))
+        budget.prove(reduced.value_of(bound))
 
 
 def _or_best_item(chosen: BoolArray, values: IntArray) -> BoolArray:

@@ -118,11 +118,11 @@ def search(
     The step that made ``best`` what it is, from 1; 0 if none did.
     """
     tasks, machines = best.shape
-    record, worth = 0, 0
+    record, present = 0, 0
     for task in range(tasks):
         for m in range(machines):
             record += values[task] * best[task, m]
-            worth += values[task] * now.placed[task, m]
+            present += values[task] * now.placed[task, m]
     here, room, left = np.empty((tasks, machines), np.int64), np.empty_like(now.room), np.empty(tasks, np.int64)
     held, fits = np.empty(tasks, np.int64), np.empty(tasks, np.int64)
     better_at = 0
@@ -135,7 +135,7 @@ def search(
                 number += 1
         if number == 0:
             continue
-        trial = worth
+        trial = present
         taken = rng.integers(1, min(number, 4) + 1)
         for k in range(taken):
             at = rng.integers(k, number)
@@ -166,8 +166,8 @@ def search(
         if trial < record - deviation * record:
             now.placed[:], now.room[:], now.left[:] = here, room, left
             continue
-        worth = trial
-        if worth > record:
-            record, better_at = worth, step
+        present = trial
+        if present > record:
+            record, better_at = present, step
             best[:] = now.placed
     return better_at

@@ -137,25 +137,25 @@ class BBSchedGenetic:
         return min(50 if self.generations is None else self.generations, most)
 
 
-class Living(NamedTuple):
-    """Rows that live and that were just born, with room for as many again.
+class Members(NamedTuple):
+    """Rows that live and that were just made, with room for as many again.
 
     Parameters
     ----------
     rows : shape ``(2 size, jobs)``.
     values : what each row is worth in each objective.
-    born : the generation that each was born in.
+    birth : the generation that each was made in.
     objectives : what each job adds to the values, shape ``(jobs, objectives)``.
     """
 
     rows: BoolArray
     values: IntArray
-    born: IntArray
+    birth: IntArray
     objectives: IntArray
 
 
 class _Population:
-    """The rows that live, what they are worth and when they were born."""
+    """The rows that live, what they are worth and when they were made."""
 
     def __init__(
         self, given: BBSchedGenetic, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator
@@ -168,7 +168,7 @@ class _Population:
         work = size * (jobs * (len(reduced.room) + reduced.objectives.shape[1]) + 4 * size)
         self._step = max(1, min(_WORK // work, _ROWS // size))
         rows, values = np.zeros((2 * size, jobs), np.bool_), np.zeros((2 * size, reduced.objectives.shape[1]), np.int64)
-        self._living = Living(rows, values, np.zeros(2 * size, np.int64), reduced.objectives)
+        self._members = Members(rows, values, np.zeros(2 * size, np.int64), reduced.objectives)
         alone = self._arrays.one_hot()
         asked = alone @ self._arrays.demands if len(self._arrays.parents) else self._arrays.demands
         first = alone[(asked <= self._arrays.room).all(axis=1)]
@@ -184,7 +184,7 @@ class _Population:
     @property
     def rows(self) -> BoolArray:
         """The rows that live, shape ``(n, k)``, n > 0; a view, good until the next generation."""
-        return self._living.rows[: self._count]
+        return self._members.rows[: self._count]
 
     def greedy_complete(self, rows: BoolArray) -> BoolArray:
         """Rows of shape ``(n, k)`` with every further job that fits, in queue order."""
@@ -199,11 +199,11 @@ class _Population:
         The feasible children, shape ``(n, k)``.
         """
         generations = min(generations, self._step)
-        size, jobs = self._living.rows.shape
+        size, jobs = self._members.rows.shape
         children = np.empty((generations * size // 2, jobs), np.bool_)
-        self._count, born = _evolve(
+        self._count, added = _evolve(
             self._rng,
-            self._living,
+            self._members,
             self._count,
             children,
             self._arrays,
@@ -212,7 +212,7 @@ class _Population:
             generations,
         )
         self.generation += generations
-        return children[:born]
+        return children[:added]
 
 
 def _unpruned(problem: Selection, reduced: ReducedSelection) -> ReducedSelection:
@@ -264,7 +264,7 @@ def _draw(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, 
 @compiled
 def _evolve(
     rng: np.random.Generator,
-    living: Living,
+    members: Members,
     count: int,
     children: BoolArray,
     arrays: SelectionArrays,
@@ -272,7 +272,7 @@ def _evolve(
     generation: int,
     generations: int,
 ) -> tuple[int, int]:
-    rows, values, born, objectives = living
+    rows, values, birth, objectives = members
     demands, room, parents = arrays.demands, arrays.room, arrays.parents
     size, jobs = len(rows) // 2, rows.shape[1]
     half = jobs // 2
@@ -297,16 +297,16 @@ def _evolve(
                 if child[job]:
                     for k in range(objectives.shape[1]):
                         values[count, k] += objectives[job, k]
-            born[count] = now
+            birth[count] = now
             children[total] = child
             total += 1
             count += 1
-        count = _survive(rows, values, born, count, size)
+        count = _survive(rows, values, birth, count, size)
     return count, total
 
 
 @compiled
-def _survive(rows: BoolArray, values: IntArray, born: IntArray, count: int, size: int) -> int:
+def _survive(rows: BoolArray, values: IntArray, birth: IntArray, count: int, size: int) -> int:
     # Places: 0 for those that nobody dominates, 1 for the others, 2 for twins of earlier ones, which leave.
     places = np.zeros(count, np.int64)
     alive = 0
@@ -325,15 +325,15 @@ def _survive(rows: BoolArray, values: IntArray, born: IntArray, count: int, size
                 places[i] = 1
         alive += places[i] < 2
     # By place, then the youngest first; the sort is stable.
-    youngest = largest(born) + 1
+    youngest = largest(birth) + 1
     for i in range(count):
-        places[i] = places[i] * youngest - born[i]
+        places[i] = places[i] * youngest - birth[i]
     order = stable_order(places)
     kept = ascending(order[: min(alive, size)])
     for place in range(len(kept)):
         rows[place] = rows[kept[place]]
         values[place] = values[kept[place]]
-        born[place] = born[kept[place]]
+        birth[place] = birth[kept[place]]
     return len(kept)
 
 

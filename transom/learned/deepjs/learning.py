@@ -49,7 +49,7 @@ class Adam:
 
 
 @dataclass(slots=True)
-class Course:
+class EpisodeBatch:
     """Episodes of one chunk side by side, again and again."""
 
     workload: TaskWorkload
@@ -131,20 +131,20 @@ def advantages(times: IntArray, ends: IntArray, normalised: bool) -> FloatArray:
     return np.asarray(found)
 
 
-def learn(course: Course, worth: FloatArray, settings: Training, adam: Adam) -> float:
+def learn(batch: EpisodeBatch, gains: FloatArray, settings: Training, adam: Adam) -> float:
     """Move the weights, episode by episode; the mean logarithm of the chances of what was chosen.
 
     With Adam by the mean over each batch of decisions, with chances that the network gives by then; or by the sum over
     all decisions of an episode.
     """
-    network, likely, count = course.network, 0.0, 0
-    for episode in range(course.episodes):
-        log = course.log(episode)
+    network, likely, count = batch.network, 0.0, 0
+    for episode in range(batch.episodes):
+        log = batch.log(episode)
         whole = np.zeros_like(network.weights)
-        for begin in range(0, course.decisions, settings.batch):
-            end = min(begin + settings.batch, course.decisions)
+        for begin in range(0, batch.decisions, settings.batch):
+            end = min(begin + settings.batch, batch.decisions)
             slope = np.zeros_like(network.weights)
-            for values, rows, chance in _weighed(network, log, worth[episode], begin, end):
+            for values, rows, chance in _weighed(network, log, gains[episode], begin, end):
                 slope += gradient(network, values, rows)
                 likely += chance
             count += int((log.chosen[begin:end] >= 0).sum())
@@ -157,9 +157,9 @@ def learn(course: Course, worth: FloatArray, settings: Training, adam: Adam) -> 
 
 
 def _weighed(
-    network: Network, log: Log, worth: FloatArray, begin: int, end: int
+    network: Network, log: Log, advantages: FloatArray, begin: int, end: int
 ) -> Iterator[tuple[SingleArray, SingleArray, float]]:
-    """Layers and worth of the rows of some decisions, part by part, and what chances add up to."""
+    """Layers and factors of the rows of some decisions, part by part, and what chances add up to."""
     first, last = int(log.first[begin]), int(log.last[end - 1])
     parts = []
     scores = np.empty(last - first, np.float32)
@@ -170,7 +170,7 @@ def _weighed(
         scores[low - first : high - first] = values[begin_scores:]
         parts.append((low - first, high - first, values))
     gained = np.empty_like(scores)
-    likely = float(weigh(log, scores, worth, begin, end, gained))
+    likely = float(weigh(log, scores, advantages, begin, end, gained))
     for low, high, values in parts:
         yield values, gained[low:high], likely
         likely = 0.0

@@ -147,20 +147,20 @@ def room(network: Network, pairs: int) -> SingleArray:
     return np.empty(int(network.sizes.sum()) * pairs, np.float32)
 
 
-def gradient(network: Network, values: SingleArray, worth: SingleArray) -> SingleArray:
-    """The gradient of the sum of ``worth x score`` over N pairs, by weight.
+def gradient(network: Network, values: SingleArray, factors: SingleArray) -> SingleArray:
+    """The gradient of the sum of ``factors x score`` over N pairs, by weight.
 
     Parameters
     ----------
     values : what :func:`forward` left of these pairs, shape ``(units of all layers x N,)``.
-    worth : of each pair, shape ``(N,)``.
+    factors : of each pair, shape ``(N,)``.
     """
     parts, sizes = named(network), network.sizes.tolist()
     made, at = [], 0
     for units in sizes:
-        made.append(values[at : at + units * len(worth)].reshape(units, -1))
-        at += units * len(worth)
-    errors, gained = worth[None, :], []
+        made.append(values[at : at + units * len(factors)].reshape(units, -1))
+        at += units * len(factors)
+    errors, gained = factors[None, :], []
     for layer in range(len(sizes) - 1, 0, -1):
         given = made[layer - 1]
         gained += [errors.sum(axis=1), (given @ errors.T).ravel()]

@@ -205,7 +205,7 @@ def _decide(state: State, pairs: Pairs, draws: FloatArray, log: Log, scored: tup
 
 
 @compiled
-def weigh(log: Log, scores: SingleArray, advantages: FloatArray, begin: int, end: int, worth: SingleArray) -> float:
+def weigh(log: Log, scores: SingleArray, advantages: FloatArray, begin: int, end: int, factors: SingleArray) -> float:
     """By how much the sum of ``advantage x logarithm of the chance of the action`` grows with the score of each pair.
 
     Parameters
@@ -213,7 +213,7 @@ def weigh(log: Log, scores: SingleArray, advantages: FloatArray, begin: int, end
     log : of one episode.
     scores : of the rows from ``log.first[begin]`` to ``log.last[end - 1]``, as the network has them now.
     advantages : by decision; those from ``begin`` to ``end - 1`` count.
-    worth : filled, as long as ``scores``.
+    factors : filled, as long as ``scores``.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def weigh(log: Log, scores: SingleArray, advantages: FloatArray, begin: int, end
                 if log.chosen[decision] == first + row:
                     gained += advantages[decision]
                     likely += scores[row] - highest[at] - np.log(total[at])
-        worth[row] = gained
+        factors[row] = gained
     return likely
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from transom.errors import DocumentError, SpecError
-from transom.learned.deepjs.learning import Adam, Course, advantages, learn
+from transom.learned.deepjs.learning import Adam, EpisodeBatch, advantages, learn
 from transom.learned.deepjs.network import Network
 from transom.learned.deepjs.policy import NetworkPolicy, check_resources, untrained
 from transom.learned.deepjs.settings import Training
@@ -82,7 +82,7 @@ class Trainer:
         zeros = np.zeros(len(self.network.weights))
         self._adam = Adam(settings.learning_rate, zeros, zeros.copy())
         self._bounds: FloatArray | None = None
-        self._course: Course | None = None
+        self._batch: EpisodeBatch | None = None
         self._state = folder / STATE
         if self._state.is_file():
             self._restore(*read_state(self._state))
@@ -112,15 +112,15 @@ class Trainer:
         """
         began, settings = time.perf_counter(), self.settings
         number, step = divmod(len(self.curve), settings.steps)
-        if self._course is None or self._course.workload is not self.chunks[number]:
-            self._course = Course(self.chunks[number], self.network, settings.episodes)
-        course = self._course
+        if self._batch is None or self._batch.workload is not self.chunks[number]:
+            self._batch = EpisodeBatch(self.chunks[number], self.network, settings.episodes)
+        batch = self._batch
         # A stream of its own for each step: nothing of a generator has to be kept between two of them.
-        draws = stream(settings.seed, "deepjs", number, step).random((settings.episodes, course.decisions))
-        ends = course.play(draws)
-        worth = advantages(course.times(), ends, settings.update == "code")
+        draws = stream(settings.seed, "deepjs", number, step).random((settings.episodes, batch.decisions))
+        ends = batch.play(draws)
+        gains = advantages(batch.times(), ends, settings.update == "code")
         with threadpool_limits(1):  # sums of several threads differ in the last bits
-            likely = learn(course, worth, settings, self._adam)
+            likely = learn(batch, gains, settings, self._adam)
         if not np.isfinite(self.network.weights).all():
             raise SpecError(
                 f"deepjs: weights are not finite after step {len(self.curve) + 1}; take a lower learning rate"

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from transom.learned.checkpoints import load
-from transom.learned.kernel.scoring import SLOTS, KernelWeights, Shown, best
+from transom.learned.kernel.scoring import SLOTS, KernelWeights, VisibleJobs, best
 from transom.learned.kernel.weights import first_weights, read_weights
 from transom.models import Window
 from transom.models.arrays import BoolArray
@@ -37,7 +37,7 @@ class KernelPolicy:
 
     def pick(self, window: Window) -> int:
         """The id of the job that is to start next, whether it fits now or not."""
-        shown = _shown(window)
+        shown = _visible(window)
         return int(window.queue.id[best(self.weights, shown)])
 
     def decide(self, window: Window, /) -> Decision:
@@ -47,13 +47,13 @@ class KernelPolicy:
 
     def _order(self, window: Window) -> list[int]:
         """Positions in the queue: those that are picked, the last of which may not fit, then the others."""
-        shown, free = _shown(window), int(window.available[0])
+        shown, free = _visible(window), int(window.available[0])
         left, rows, ends = shown.queue, list(range(len(shown.queue))), shown.ends
         fits: BoolArray = np.asarray((window.queue.demand <= window.available[1:]).all(axis=1))
         picked: list[int] = []
         while rows:
             here = np.array([window.now, free, window.cluster.num_nodes], np.int64)
-            row = int(best(self.weights, Shown(left, ends, here)))
+            row = int(best(self.weights, VisibleJobs(left, ends, here)))
             picked.append(rows.pop(row))
             _, walltime, nodes = left[row]
             if nodes > free or not fits[picked[-1]]:
@@ -65,12 +65,12 @@ class KernelPolicy:
         return picked + sorted(set(range(len(window.queue))) - set(picked))
 
 
-def _shown(window: Window) -> Shown:
+def _visible(window: Window) -> VisibleJobs:
     """What the network sees of a window: the first jobs of its queue."""
     queue = np.ascontiguousarray(window.queue.data[:SLOTS][:, [SUBMIT, WALLTIME, NODES]])
     ends = np.column_stack((window.running_end, window.running.nodes)).astype(np.int64)
     at = np.array([window.now, window.available[0], window.cluster.num_nodes], np.int64)
-    return Shown(queue, np.ascontiguousarray(ends), at)
+    return VisibleJobs(queue, np.ascontiguousarray(ends), at)
 
 
 def kernel(model: str = "", backfill: Literal["none", "easy"] = "none") -> KernelPolicy:

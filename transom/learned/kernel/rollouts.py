@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.learned.kernel.scoring import SLOTS, KernelWeights, Shown, best
+from transom.learned.kernel.scoring import SLOTS, KernelWeights, VisibleJobs, best
 from transom.models.arrays import IntArray
 from transom.simulation.locked import process as locked
 from transom.simulation.locked.process import LockedState
 
 
 @compiled
-def shown_of(state: LockedState) -> Shown:
+def visible_jobs(state: LockedState) -> VisibleJobs:
     """What a policy is shown at this instant; the queue of the state is then sorted by submission."""
     locked.sort_by_submission(state)
     jobs, queue, running, at, _ = state
@@ -30,7 +30,7 @@ def shown_of(state: LockedState) -> Shown:
             ends[place, 0], ends[place, 1] = ends[place - 1, 0], ends[place - 1, 1]
             place -= 1
         ends[place, 0], ends[place, 1] = end, jobs[job, locked.NODES]
-    return Shown(waiting, ends, np.array([at[locked.NOW], at[locked.FREE], at[locked.TOTAL]]))
+    return VisibleJobs(waiting, ends, np.array([at[locked.NOW], at[locked.FREE], at[locked.TOTAL]]))
 
 
 @compiled
@@ -44,7 +44,7 @@ def bounded_slowdown(weights: KernelWeights, jobs: IntArray, nodes: int, easy: b
     while state.at[locked.QUEUED]:
         job = -1
         if state.at[locked.LOCKED] < 0:
-            shown = shown_of(state)
+            shown = visible_jobs(state)
             job = state.queue[best(weights, shown) if len(shown.queue) > 1 else 0]
         locked.take(state, job, easy)
     total = 0.0

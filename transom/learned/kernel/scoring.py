@@ -43,7 +43,7 @@ class KernelWeights(NamedTuple):
     """Shape ``(8,)``."""
 
 
-class Shown(NamedTuple):
+class VisibleJobs(NamedTuple):
     """What a decision is made on: int64.
 
     ``queue`` ``(jobs, 3)``: submission [s], walltime [s] and nodes of the waiting jobs that are shown; ``ends``
@@ -57,7 +57,7 @@ class Shown(NamedTuple):
 
 
 @no_refcount
-def delay(shown: Shown, nodes: int) -> int:
+def delay(shown: VisibleJobs, nodes: int) -> int:
     """How long until so many nodes are free by walltimes [s]; 0 if they are free."""
     free, now = shown.at[1], shown.at[0]
     if nodes <= free:
@@ -70,7 +70,7 @@ def delay(shown: Shown, nodes: int) -> int:
 
 
 @compiled
-def observe(shown: Shown, features: SingleArray) -> None:
+def observe(shown: VisibleJobs, features: SingleArray) -> None:
     """Fill ``features`` ``(at least jobs, 8)`` with what the network sees of the jobs that are shown."""
     now, free, total = shown.at
     count = len(shown.queue)
@@ -119,7 +119,7 @@ def score_rows(weights: KernelWeights, features: SingleArray, scores: SingleArra
 
 
 @compiled
-def scores_of(weights: KernelWeights, shown: Shown, scores: SingleArray) -> None:
+def scores_of(weights: KernelWeights, shown: VisibleJobs, scores: SingleArray) -> None:
     """Fill ``scores`` for the jobs that are shown; the highest is picked."""
     features = np.empty((len(shown.queue), weights.first.shape[0]), np.float32)
     observe(shown, features)
@@ -127,7 +127,7 @@ def scores_of(weights: KernelWeights, shown: Shown, scores: SingleArray) -> None
 
 
 @compiled
-def best(weights: KernelWeights, shown: Shown) -> int:
+def best(weights: KernelWeights, shown: VisibleJobs) -> int:
     """The row of the job with the highest score, the first of equals."""
     scores = np.empty(len(shown.queue), np.float32)
     scores_of(weights, shown, scores)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from transom.learned.kernel.scoring import FEATURES, observe
 from transom.learned.mars.network import MarsNetwork, padded
 from transom.learned.mars.process import Sequence as Jobs
-from transom.learned.mars.process import advance, begin, mean_slowdown, shown_of, take
+from transom.learned.mars.process import advance, begin, mean_slowdown, take, visible_jobs
 from transom.learned.mars.rollouts import TAU, Episode, drawn
 from transom.learned.mars.settings import MarsTraining
 from transom.learned.training.state import Arrays, optimizer_arrays, set_optimizer, under
@@ -120,7 +120,7 @@ class Learner:
             state = begin(jobs)
             goes_on = advance(state)
             while goes_on:
-                shown = shown_of(state, self.settings.slots)
+                shown = visible_jobs(state, self.settings.slots)
                 rows = np.empty((len(shown.queue), len(FEATURES)), np.float32)
                 observe(shown, rows)
                 now = padded(rows, np.array([len(rows)]))
@@ -130,15 +130,15 @@ class Learner:
                 take(state, row)
                 goes_on = advance(state)
                 if goes_on:
-                    shown = shown_of(state, self.settings.slots)
+                    shown = visible_jobs(state, self.settings.slots)
                     rows = np.empty((len(shown.queue), len(FEATURES)), np.float32)
                     observe(shown, rows)
                     with torch.no_grad():
-                        worth = float(self.network.values(*padded(rows, np.array([len(rows)])))[0])
+                        target = float(self.network.values(*padded(rows, np.array([len(rows)])))[0])
                 else:
-                    worth = reward(at, float(mean_slowdown(state, TAU)))
+                    target = reward(at, float(mean_slowdown(state, TAU)))
                 # delta = R + v(S', w) - v(S, w) weighs both gradients; I stays 1, as nothing is discounted
-                self._descend((float(value.detach()) - worth) * (value + logs[row]))
+                self._descend((float(value.detach()) - target) * (value + logs[row]))
             losses.append(float(mean_slowdown(state, TAU)))
         return losses
 

@@ -11,7 +11,7 @@ import numpy as np
 from transom._system.compiling import compiled
 from transom.errors import SpecError
 from transom.learned.checkpoints import load
-from transom.learned.kernel.scoring import KernelWeights, Shown
+from transom.learned.kernel.scoring import KernelWeights, VisibleJobs
 from transom.learned.kernel.weights import first_weights, read_weights
 from transom.learned.mars.softmax import likeliest
 from transom.models import Window
@@ -51,13 +51,13 @@ class MarsLearned:
         fits: BoolArray = np.asarray((window.queue.demand <= window.available[1:]).all(axis=1))
         ends = np.column_stack((window.running_end, window.running.nodes)).astype(np.int64)
         at = np.array([window.now, window.available[0], window.cluster.num_nodes], np.int64)
-        shown = Shown(waiting, np.ascontiguousarray(ends), at)
+        shown = VisibleJobs(waiting, np.ascontiguousarray(ends), at)
         order = _order(self.weights, shown, fits, self.slots, self.cost)
         return pass_over(window, "easy", window_state(window, order))
 
 
 @compiled
-def _order(weights: KernelWeights, shown: Shown, fits: BoolArray, slots: int, weight: float) -> IntArray:
+def _order(weights: KernelWeights, shown: VisibleJobs, fits: BoolArray, slots: int, weight: float) -> IntArray:
     """Places in the queue: those that are picked, the last of which may not fit, then the others in their order."""
     total, busy, picked = len(shown.queue), len(shown.ends), 0
     order, left = np.empty(total, np.int64), np.arange(total)
@@ -68,7 +68,7 @@ def _order(weights: KernelWeights, shown: Shown, fits: BoolArray, slots: int, we
         waiting = total - picked
         row = 0
         if waiting > 1:
-            row = likeliest(weights, Shown(queue[: min(slots, waiting)], ends[:busy], at), slots, weight)
+            row = likeliest(weights, VisibleJobs(queue[: min(slots, waiting)], ends[:busy], at), slots, weight)
         job, walltime, nodes = left[row], queue[row, 1], queue[row, 2]
         order[picked] = job
         picked += 1

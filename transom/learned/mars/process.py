@@ -13,7 +13,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom.errors import SpecError
-from transom.learned.kernel.scoring import Shown
+from transom.learned.kernel.scoring import VisibleJobs
 from transom.models.arrays import IntArray
 from transom.traces import Workload
 
@@ -135,7 +135,7 @@ def take(state: MarsState, row: int) -> None:
 
 
 @compiled
-def shown_of(state: MarsState, slots: int) -> Shown:
+def visible_jobs(state: MarsState, slots: int) -> VisibleJobs:
     """What the policy is shown: the first jobs of the queue, at most so many."""
     jobs, at = state.jobs, state.at
     count = min(slots, at[QUEUED])
@@ -144,7 +144,7 @@ def shown_of(state: MarsState, slots: int) -> Shown:
         job = state.queue[row]
         waiting[row, 0], waiting[row, 1] = jobs[job, SUBMIT], jobs[job, WALLTIME]
         waiting[row, 2] = jobs[job, NODES]
-    return Shown(waiting, _ends(state), np.array([at[NOW], at[FREE], at[TOTAL]]))
+    return VisibleJobs(waiting, _ends(state), np.array([at[NOW], at[FREE], at[TOTAL]]))
 
 
 @compiled

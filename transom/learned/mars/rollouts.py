@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.kernel.scoring import FEATURES, KernelWeights, observe
-from transom.learned.mars.process import QUEUED, Sequence, advance, begin, mean_slowdown, shown_of, take
+from transom.learned.mars.process import QUEUED, Sequence, advance, begin, mean_slowdown, take, visible_jobs
 from transom.learned.mars.softmax import likeliest, logs_of
 from transom.learned.scorer import sample
 from transom.models.arrays import FloatArray, IntArray
@@ -37,7 +37,7 @@ def greedy(weights: KernelWeights, sequence: Sequence, slots: int, weight: float
     """Mean bounded slowdown of a sequence under the likeliest picks; ``weight`` is that of costs."""
     state = begin(sequence)
     while advance(state):
-        take(state, likeliest(weights, shown_of(state, slots), slots, weight))
+        take(state, likeliest(weights, visible_jobs(state, slots), slots, weight))
     return mean_slowdown(state, TAU)
 
 
@@ -49,7 +49,7 @@ def drawn(weights: KernelWeights, sequence: Sequence, slots: int, rng: np.random
     features, rows, made = np.empty((16 * most, _WIDTH), np.float32), 0, 0
     state = begin(sequence)
     while advance(state):
-        shown = shown_of(state, slots)
+        shown = visible_jobs(state, slots)
         chances = logs_of(weights, shown, slots, 0.0)
         count = min(slots, state.at[QUEUED])
         if rows + count > len(features):

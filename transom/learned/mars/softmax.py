@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
-from transom.learned.kernel.scoring import FEATURES, KernelWeights, Shown, observe, score_rows
+from transom.learned.kernel.scoring import FEATURES, KernelWeights, VisibleJobs, observe, score_rows
 from transom.models.arrays import BoolArray, FloatArray, SingleArray
 
 _LEAST = 1e-300  # of a factor g, whose logarithm is taken
@@ -53,7 +53,7 @@ def log_chances(scores: SingleArray, mask: BoolArray, costs: FloatArray, weight:
 
 
 @compiled
-def logs_of(weights: KernelWeights, shown: Shown, slots: int, weight: float) -> FloatArray:
+def logs_of(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: float) -> FloatArray:
     """Logarithms of the chances of jobs that are shown, at most ``slots``, padded to so many slots.
 
     A job costs its node-seconds by walltime.
@@ -70,7 +70,7 @@ def logs_of(weights: KernelWeights, shown: Shown, slots: int, weight: float) -> 
 
 
 @compiled
-def likeliest(weights: KernelWeights, shown: Shown, slots: int, weight: float) -> int:
+def likeliest(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: float) -> int:
     """The row of the job with the highest chance, the first of equals."""
     return int(np.argmax(logs_of(weights, shown, slots, weight)))
 

@@ -19,8 +19,8 @@ from transom.heuristics.allocation.annealing import (
     BEST,
     Schedule,
     Standing,
+    accept_or_undo,
     first_nodes,
-    settle,
     take_out,
     temperature_at,
 )
@@ -210,7 +210,7 @@ def anneal_candidates(
             m = take(owner, left, m, starts[chosen], size, job)
         if step < len(log.values):
             log.values[step, 0], log.values[step, 1] = paid.sum(), costs.sum()
-        if settle(rng, standing, before, paid, sizes, options, schedule, step):
+        if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1
         if step < len(log.values):
             log.values[step, 2] = state[BEST]

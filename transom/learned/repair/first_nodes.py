@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom._system.sorting import put
-from transom.heuristics.allocation.annealing import Schedule, Standing, first_nodes, settle, take_out
+from transom.heuristics.allocation.annealing import Schedule, Standing, accept_or_undo, first_nodes, take_out
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, take
 from transom.learned.repair.forward import Network, forward
 from transom.learned.repair.process import SEEN, observe
@@ -16,7 +16,7 @@ from transom.learned.scorer import highest, sample, softmax
 from transom.models.arrays import IntArray, SingleArray
 
 
-class View(NamedTuple):
+class Encoding(NamedTuple):
     """What the network sees.
 
     Parameters
@@ -53,14 +53,14 @@ def anneal_learned(
     ground: AllocationArrays,
     options: IntArray,
     schedule: Schedule,
-    view: View,
+    encoding: Encoding,
     choice: Choice,
 ) -> int:
     """Take steps in which a network sees the first 100 entries of what is left of Q, and chooses one of them.
 
     Parameters
     ----------
-    view : what the network sees.
+    encoding : what the network sees.
     choice : how the first node is chosen.
 
     The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
@@ -70,7 +70,7 @@ def anneal_learned(
     n, jobs = len(owner), len(sizes)
     left, before, paid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs)
     out, removed = np.empty(jobs, np.int64), np.zeros(jobs, np.bool_)
-    seen, chances = np.empty((view.rows, SEEN), np.float32), np.empty(SEEN)
+    seen, chances = np.empty((encoding.rows, SEEN), np.float32), np.empty(SEEN)
     better_at = 0
     for step in range(schedule.first, schedule.end):
         put(before, owner)
@@ -80,7 +80,7 @@ def anneal_learned(
         for k in range(moved):
             job = out[k]
             last = min(first_nodes(m, sizes[job], options), SEEN)
-            observe(left[:m], view.leaf, view.pod, out[k:moved], sizes, view.scale, seen)
+            observe(left[:m], encoding.leaf, encoding.pod, out[k:moved], sizes, encoding.scale, seen)
             scores = forward(choice.network, seen, choice.space)
             if choice.greedy:
                 start = highest(scores, last)
@@ -89,6 +89,6 @@ def anneal_learned(
                 start = sample(rng, chances, last)
             costs[job] = block_cost(left, m, start, sizes[job], switches)
             m = take(owner, left, m, start, sizes[job], job)
-        if settle(rng, standing, before, paid, sizes, options, schedule, step):
+        if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1
     return better_at

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
 from transom.learned import checkpoints
 from transom.learned.repair.cards import read_card
-from transom.learned.repair.first_nodes import Choice, View, anneal_learned
+from transom.learned.repair.first_nodes import Choice, Encoding, anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
 from transom.learned.repair.trained_annealing import TrainedAnnealing
@@ -63,8 +63,8 @@ class Nsa(TrainedAnnealing):
 
     def walk(self, problem: Allocation, owner: IntArray, loaded: _Loaded, /) -> OnWhatIsLeft:
         """The search from a solution on."""
-        view = View(problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows)
-        more = view, Choice(loaded.network, room(loaded.network), self.choose == "best")
+        encoding = Encoding(problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows)
+        more = encoding, Choice(loaded.network, room(loaded.network), self.choose == "best")
         work = 8 * len(owner) + _PASS
         return OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), anneal_learned, more, work)
 

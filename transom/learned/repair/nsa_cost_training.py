@@ -223,7 +223,7 @@ class CostTrainer:
         for group in self._optimizer.param_groups:
             group["lr"] = s.learning_rate * (1 - 0.9 * len(self.curve) / s.updates)
         # A few searches that found what others did not would otherwise decide every update.
-        worth = torch.tensor(np.clip(seen.advantage[some], -5, 5).astype(np.float32), device=device)
+        advantage = torch.tensor(np.clip(seen.advantage[some], -5, 5).astype(np.float32), device=device)
         was = torch.tensor(seen.log_chance[some].astype(np.float32), device=device)
         features, context, number, action = (torch.tensor(array[some], device=device) for array in seen[:4])
         losses = []
@@ -232,7 +232,7 @@ class CostTrainer:
                 chances = self._log_chances(features[part], context[part], number[part])
                 entropy = -(chances.exp() * chances.clamp(min=-100)).sum(1)
                 ratio = (chances.gather(1, action[part, None])[:, 0] - was[part]).exp()
-                gained = torch.minimum(ratio * worth[part], ratio.clamp(1 - _CLIP, 1 + _CLIP) * worth[part])
+                gained = torch.minimum(ratio * advantage[part], ratio.clamp(1 - _CLIP, 1 + _CLIP) * advantage[part])
                 self._optimizer.zero_grad()
                 (-gained.mean()).backward()
                 norm = torch.nn.utils.clip_grad_norm_(self._weights, 0.5)

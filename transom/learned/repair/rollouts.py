@@ -100,15 +100,15 @@ def group_advantages(values: FloatArray, discount: float) -> FloatArray:
     """
     steps = values.shape[2]
     best = np.concatenate((values[:, :, :1, 0], values[:, :, :, 2]), axis=2)
-    before, worth = best[:, :, :-1], best[:, :, :-1] - best[:, :, 1:]
+    before, gains = best[:, :, :-1], best[:, :, :-1] - best[:, :, 1:]
     for step in range(steps - 2, -1, -1):
-        worth[:, :, step] += discount * worth[:, :, step + 1]
-    worth = worth - worth.mean(axis=1, keepdims=True)
+        gains[:, :, step] += discount * gains[:, :, step + 1]
+    gains = gains - gains.mean(axis=1, keepdims=True)
     behind = before - before.mean(axis=1, keepdims=True)
     for stretch in np.array_split(np.arange(steps), max(1, steps // _STRETCH)):
-        lag, gained = behind[:, :, stretch], worth[:, :, stretch]
+        lag, gained = behind[:, :, stretch], gains[:, :, stretch]
         spread = float((lag * lag).sum())
         if spread > 0:
             gained = gained - lag * ((lag * gained).sum() / spread)
-        worth[:, :, stretch] = gained / (gained.std() + 1e-12)
-    return np.asarray(worth)
+        gains[:, :, stretch] = gained / (gained.std() + 1e-12)
+    return np.asarray(gains)

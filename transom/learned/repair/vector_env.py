@@ -30,7 +30,7 @@ class RepairVecEnv(VecEnv):
     ----------
     pool : the windows.
     task : what is repaired, and what it is worth.
-    lanes : how many repairs at a time, > 0.
+    num_envs : how many repairs at a time, > 0.
     seed : of the generator, >= 0; ``seed()`` before a reset makes it anew.
 
     Raises
@@ -38,23 +38,23 @@ class RepairVecEnv(VecEnv):
     SpecError : a condition above does not hold, or costs may be 0 and are divided by.
     """
 
-    def __init__(self, pool: WindowPool, task: RepairTask, lanes: int, seed: int = 0) -> None:
-        if lanes <= 0:
-            raise SpecError(f"repair: there must be > 0 repairs at a time, got {lanes}")
+    def __init__(self, pool: WindowPool, task: RepairTask, num_envs: int, seed: int = 0) -> None:
+        if num_envs <= 0:
+            raise SpecError(f"repair: there must be > 0 repairs at a time, got {num_envs}")
         task.check(pool.cost)
         self.pool, self.task = pool, task
         self._digest = pool.digest()
         self._removal, self._habits = task.options(), task.habits()
-        self._batch = empty_batch(pool.windows, lanes)
+        self._batch = empty_batch(pool.windows, num_envs)
         self._rng = _generator(seed)
-        self._actions = np.zeros(lanes, np.int64)
-        self._plain: list[dict[str, Any]] = [{} for _ in range(lanes)]
+        self._actions = np.zeros(num_envs, np.int64)
+        self._plain: list[dict[str, Any]] = [{} for _ in range(num_envs)]
         self.render_mode = None
         shape = (task.rows, SEEN)
-        super().__init__(lanes, Box(0.0, 1.0, shape, np.float32), Discrete(SEEN))
+        super().__init__(num_envs, Box(0.0, 1.0, shape, np.float32), Discrete(SEEN))
 
     def reset(self) -> NDArray[np.float32]:
-        """Open a window in every environment and begin a repair; what is seen, shape ``(lanes, rows, 100)``."""
+        """Open a window in every environment and begin a repair; what is seen, shape ``(num_envs, rows, 100)``."""
         if self._seeds[0] is not None:
             self._rng = _generator(self._seeds[0])
         self._reset_seeds()
@@ -64,7 +64,7 @@ class RepairVecEnv(VecEnv):
         return seen
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Hand in the actions of all lanes, shape ``(lanes,)``.
+        """Hand in the actions of all environments, shape ``(num_envs,)``.
 
         Raises
         ------
@@ -73,10 +73,10 @@ class RepairVecEnv(VecEnv):
         given = np.ascontiguousarray(actions, np.int64)
         wrong = np.flatnonzero((given < 0) | (given >= np.minimum(self._batch.length, SEEN)))
         if wrong.size:
-            lane = int(wrong[0])
+            env = int(wrong[0])
             raise SpecError(
-                f"repair: lane {lane}: action {given[lane]} is none of the "
-                f"{min(int(self._batch.length[lane]), SEEN)} first entries of what is left"
+                f"repair: environment {env}: action {given[env]} is none of the "
+                f"{min(int(self._batch.length[env]), SEEN)} first entries of what is left"
             )
         self._actions = given
 
@@ -89,19 +89,19 @@ class RepairVecEnv(VecEnv):
         rewards = self.task.rewards(costs, done)
         infos = self._plain.copy()
         # An episode's only reward is its last, so that it is the sum too.
-        for lane, reward, jobs in zip(
+        for env, reward, jobs in zip(
             np.flatnonzero(done).tolist(), rewards[done].tolist(), moved[done].tolist(), strict=True
         ):
-            infos[lane] = {"terminal_observation": final[lane], "episode": {"r": reward, "l": jobs}}
+            infos[env] = {"terminal_observation": final[env], "episode": {"r": reward, "l": jobs}}
         return seen, rewards.astype(np.float32), done, infos
 
     def action_masks(self) -> BoolArray:
-        """Which entries of what is left of Q may be the first node of the next job, shape ``(lanes, 100)``."""
+        """Which entries of what is left of Q may be the first node of the next job, shape ``(num_envs, 100)``."""
         allowed: BoolArray = np.arange(SEEN) < self._batch.length[:, None]
         return allowed
 
     def observations(self) -> NDArray[np.float32]:
-        """What is seen now, shape ``(lanes, rows, 100)``."""
+        """What is seen now, shape ``(num_envs, rows, 100)``."""
         seen = self._room()
         look_all(self.pool.windows, self._batch, seen)
         return seen
@@ -122,12 +122,12 @@ class RepairVecEnv(VecEnv):
 
         Raises
         ------
-        SpecError : it is of another pool, or of another number of lanes.
+        SpecError : it is of another pool, or of another number of environments.
         """
         if bytes(state["pool"]).hex() != self._digest:
             raise SpecError("repair: this state is of another pool of windows")
         if state["window"].shape != self._batch.window.shape:
-            raise SpecError(f"repair: this state has {len(state['window'])} lanes and not {self.num_envs}")
+            raise SpecError(f"repair: this state has {len(state['window'])} environments and not {self.num_envs}")
         self._batch = BatchState(*(np.array(state[name], order="C") for name in BatchState._fields))
         high, low, inc_high, inc_low, has_uint32, uinteger = (int(number) for number in state["generator"])
         generator = _generator(0)
@@ -153,7 +153,7 @@ class RepairVecEnv(VecEnv):
         raise SpecError(f"repair: {attr_name} of single repairs cannot be set")
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """What a method says, lane by lane; of an environment of many it is asked once.
+        """What a method says, environment by environment; of an environment of many it is asked once.
 
         Raises
         ------
@@ -162,10 +162,10 @@ class RepairVecEnv(VecEnv):
         if method_name != "action_masks":
             raise SpecError(f"repair: single repairs have no method {method_name}")
         masks = self.action_masks()
-        return [masks[lane] for lane in self._chosen(indices)]
+        return [masks[env] for env in self._chosen(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """No lane is wrapped."""
+        """No environment is wrapped."""
         return [False] * len(self._chosen(indices))
 
     def close(self) -> None:

@@ -95,7 +95,7 @@ def advance(
             at[NEXT] += 1
             if jobs[job, PARENTS] == 0:
                 _append(queue, at, job)
-        _settle(jobs, queue, at, waited)
+        _sort_queue(jobs, queue, at, waited)
         if at[QUEUED]:
             return True
 
@@ -239,13 +239,13 @@ def _finish(
 
 @no_refcount
 def _append(queue: IntArray, at: IntArray, job: int) -> None:
-    """Add a job at the end of the queue; :func:`_settle` puts it where it belongs."""
+    """Add a job at the end of the queue; :func:`_sort_queue` puts it where it belongs."""
     queue[at[QUEUED]] = job
     at[QUEUED] += 1
 
 
 @no_refcount
-def _settle(jobs: IntArray, queue: IntArray, at: IntArray, sorted_: int) -> None:
+def _sort_queue(jobs: IntArray, queue: IntArray, at: IntArray, sorted_: int) -> None:
     """Bring the queue, of which the first ``sorted_`` jobs are in the site's order, into that order.
 
     Few jobs are inserted one after another. Where that moves too many, as many jobs of one instant would, the rest is
@@ -339,7 +339,7 @@ def end_jobs(s: State) -> None:
         job = pop(s.ends, s.at[ENDING])
         s.at[ENDING] -= 1
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
-    _settle(s.jobs, s.queue, s.at, waited)
+    _sort_queue(s.jobs, s.queue, s.at, waited)
 
 
 @no_refcount
@@ -351,7 +351,7 @@ def submit_jobs(s: State) -> None:
         s.at[NEXT] += 1
         if s.jobs[job, PARENTS] == 0:
             _append(s.queue, s.at, job)
-    _settle(s.jobs, s.queue, s.at, waited)
+    _sort_queue(s.jobs, s.queue, s.at, waited)
 
 
 @no_refcount
@@ -368,7 +368,7 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
     s.at[ENDING] -= 1
     if not requeue:
         _finish(s.jobs, s.queue, s.expected, s.ended, s.free, s.children, s.at, job)
-        _settle(s.jobs, s.queue, s.at, waited)
+        _sort_queue(s.jobs, s.queue, s.at, waited)
         return
     for r in range(len(s.free)):
         s.free[r] += s.jobs[job, DEMAND + r]
@@ -380,4 +380,4 @@ def interrupt(s: State, job: int, requeue: bool) -> None:
     s.jobs[job, HELD] = s.jobs[job, MODE] = 0
     s.at[PASSED] = 0
     _append(s.queue, s.at, job)
-    _settle(s.jobs, s.queue, s.at, waited)
+    _sort_queue(s.jobs, s.queue, s.at, waited)

@@ -49,7 +49,7 @@ class ServiceKeeper(NodeTracker, Source, Protocol):
     def attach(self, state: State) -> None:
         """Go on with the state of a replay before its first event."""
 
-    def settle(self) -> None:
+    def allocate_started(self) -> None:
         """Give nodes to the jobs that the last pass has started."""
 
     def prepare(self) -> None:
@@ -131,7 +131,7 @@ class Replay:
 
     def _advance_by_kinds(self, service: ServiceKeeper) -> bool:
         at, n = self.state.at, len(self.jobs)
-        service.settle()
+        service.allocate_started()
         over = not at[events.ENDING] and at[events.NEXT] == n and at[events.WAKE] == events.NEVER
         if at[events.QUEUED] and over and service.idle_for_ever():
             return False  # nothing that could come helps those whom the last pass left

@@ -100,8 +100,8 @@ class Placer:
         cost, proved = 0.0, True
         for window in windows:
             if wanted[window[0]] > 1:
-                found, worth, certain = self._allocate(idle, [wanted[i] for i in window])
-                cost, proved = cost + worth, proved and certain
+                found, paid, certain = self._allocate(idle, [wanted[i] for i in window])
+                cost, proved = cost + paid, proved and certain
             else:
                 found = _lowest(idle, [1])
             nodes.update(zip(window, found, strict=True))

@@ -296,7 +296,7 @@ class Service:
             self._owner[ids] = _NOWHERE
             self._placed[job] = False
 
-    def settle(self) -> None:
+    def allocate_started(self) -> None:
         """Give nodes to the jobs that the last pass has started."""
         s = self._state
         running = s.expected[: s.at[events.RUNNING], 1]

@@ -209,7 +209,7 @@ def _compress(s: State, p: Plan, freed: int, reordered: bool) -> None:
     soon = p.slides.freed.time  # the first instant that moves freed; jobs planned before it cannot use it
     for group in range(first // GROUP, last // GROUP + 1):
         if f.last[group] > soon[0] and f.called[group] == 0:
-            _settle(s, p, smallest)
+            _apply_slides(s, p, smallest)
         jumps = group_may_jump(f, group)
         if not jumps and f.called[group] == 0:
             continue
@@ -224,7 +224,7 @@ def _compress(s: State, p: Plan, freed: int, reordered: bool) -> None:
             job = f.job[place]
             old = p.begin[job]
             if old > soon[0]:
-                _settle(s, p, smallest)
+                _apply_slides(s, p, smallest)
                 jumps = group_may_jump(f, group)
             called, new = f.called[group] & bit, old
             if called:
@@ -232,18 +232,18 @@ def _compress(s: State, p: Plan, freed: int, reordered: bool) -> None:
                 new = slide(f, p.slides.taken, profile, s.jobs, job, old)
             if jumps and may_jump(f, place, new):
                 if p.slides.taken.size[0]:
-                    _settle(s, p, smallest)
+                    _apply_slides(s, p, smallest)
                 new = jump(f, profile, s.jobs, place, new)
             if new < old:
                 if not has_room(p.slides):
-                    _settle(s, p, smallest)
+                    _apply_slides(s, p, smallest)
                 _move(s, p, job, old, new)
                 jumps = group_may_jump(f, group)
             jumped = jumped or jumps
         if jumped:
             measure_group(f, p.begin, group)
     if p.slides.taken.size[0]:
-        _settle(s, p, smallest)
+        _apply_slides(s, p, smallest)
     if reordered:
         for i in range(queued):
             f.size[i] = NOBODY
@@ -271,7 +271,7 @@ def _move(s: State, p: Plan, job: int, old: int, new: int) -> None:
 
 
 @no_refcount
-def _settle(s: State, p: Plan, smallest: int) -> None:
+def _apply_slides(s: State, p: Plan, smallest: int) -> None:
     """Have the profile know of the moves, and call the jobs that may move into what they freed."""
     freed, k = p.slides.freed, 0
     enter_steps(p.profile, p.slides)

@@ -123,7 +123,7 @@ def _ask(state: State, workload: TaskWorkload, policy: TaskPolicy, rng: np.rando
         if broken := problem.violations(given):
             raise PolicyError(f"at {window.now} s: {broken[0]}")
         queued = int(state.at.waiting)
-        carry_out(state, state.queue[: state.at.queued].copy(), given.astype(np.int64))
+        apply_decision(state, state.queue[: state.at.queued].copy(), given.astype(np.int64))
         note_pass(state, queued)
         if perf_counter() >= due:
             report(int(state.at.started))
@@ -151,7 +151,7 @@ def window_of(state: State, workload: TaskWorkload) -> TaskWindow:
 
 
 @compiled
-def carry_out(state: State, tasks: IntArray, placed: IntArray) -> None:
+def apply_decision(state: State, tasks: IntArray, placed: IntArray) -> None:
     """Start what a decision says: ``placed[i, m]`` instances of ``tasks[i]`` on machine m."""
     for i in range(len(tasks)):
         for machine in range(placed.shape[1]):

@@ -47,7 +47,7 @@ def scale_of(objective: Objective) -> int:
     return SCALE if isinstance(objective, (DrasCapability, DrasCapacity)) else 1
 
 
-class Worth(NamedTuple):
+class JobValue(NamedTuple):
     """What a job is worth: an objective (position in :data:`OBJECTIVES`), its weights, and the nodes of the cluster."""
 
     kind: int
@@ -58,7 +58,7 @@ class Worth(NamedTuple):
 
 @compiled
 def item_values(
-    worth_of: Worth,
+    job_value: JobValue,
     waits: IntArray,
     nodes: IntArray,
     walltimes: IntArray,
@@ -70,7 +70,7 @@ def item_values(
 
     Parameters
     ----------
-    worth_of : the objective.
+    job_value : the objective.
     waits, nodes, walltimes, priorities : of the jobs, times in [s], shape ``(jobs,)``.
     longest : the longest time that anybody in the queue has waited [s].
 
@@ -78,17 +78,17 @@ def item_values(
     -------
     Whether the values and their sum are within 61 bits.
     """
-    kind, w1, w23, num_nodes = worth_of
+    kind, w1, w23, num_nodes = job_value
     total = 0.0
     for i in range(len(values)):
         if kind >= _CAPABILITY:
             if kind == _CAPABILITY:
-                worth = w1 * waits[i] / longest if longest else 0.0
-                worth = worth + w23 * nodes[i] / num_nodes
+                value = w1 * waits[i] / longest if longest else 0.0
+                value = value + w23 * nodes[i] / num_nodes
             else:
-                worth = 3600.0 / walltimes[i]
-            rounded = np.rint(worth * SCALE)
-            if worth > 0:
+                value = 3600.0 / walltimes[i]
+            rounded = np.rint(value * SCALE)
+            if value > 0:
                 rounded = max(rounded, 1.0)
             if not abs(rounded) < _SAFE:
                 return False
@@ -132,16 +132,16 @@ def choose(
     order = sort_by_efficiency(v / w, v, w)
     greedy = np.zeros(len(items), np.bool_)
     complete(greedy, w, room, order)
-    best, worth = 0, 0
+    best, total = 0, 0
     for i in range(len(items)):
         if v[i] > v[best]:
             best = i
         if greedy[i]:
-            worth += v[i]
-    if v[best] > worth:
+            total += v[i]
+    if v[best] > total:
         greedy[:] = False
         greedy[best] = True
-        worth = v[best]
+        total = v[best]
     # Dantzig's bound.
     bound, left = 0, room
     for item in order:
@@ -153,7 +153,7 @@ def choose(
         left -= w[item]
         bound += v[item]
     cells = 0
-    if bound > worth:
+    if bound > total:
         cells = len(items) * (room + 1)
         if cells > most_cells:
             return False, 0, chosen, 0
@@ -167,12 +167,12 @@ def choose(
         row, column = 0, room
         while row < len(items):
             row, column = fill_table(best_values, decisions, Items(v, w, low), row, column, len(items), 2 * cells + 1)
-        if best_values[room] > worth:
-            worth = best_values[room]
+        if best_values[room] > total:
+            total = best_values[room]
             greedy = read_table(decisions, w, room)
     for i in range(len(items)):
         chosen[items[i]] = greedy[i]
-    return True, value + unit * worth, chosen, cells
+    return True, value + unit * total, chosen, cells
 
 
 @compiled
@@ -222,9 +222,9 @@ def _gcd(a: int, b: int) -> int:
 @compiled
 def stands(values: IntArray, weights: IntArray, capacity: int, chosen: BoolArray, value: int) -> bool:
     """Judge a choice from the items alone: whether it fits and is worth ``value``."""
-    weight, worth = 0, 0
+    weight, total = 0, 0
     for i in range(len(values)):
         if chosen[i]:
             weight += weights[i]
-            worth += values[i]
-    return weight <= capacity and worth == value
+            total += values[i]
+    return weight <= capacity and total == value

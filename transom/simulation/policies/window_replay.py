@@ -34,7 +34,7 @@ from transom.simulation.passes.easy_backfill import easy_pass, fits, shadow_time
 from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.policies.window_choice import (
     OBJECTIVES,
-    Worth,
+    JobValue,
     choose,
     item_values,
     scale_of,
@@ -59,7 +59,7 @@ _ENDED, _REPORT, _LEFT = range(3)  # why the loop returned: end of the trace, ti
 class Terms(NamedTuple):
     """A window policy in numbers.
 
-    ``lengths`` of the window by jobs that wait; empty: ``size`` for all. ``worth`` is the
+    ``lengths`` of the window by jobs that wait; empty: ``size`` for all. ``job_value`` is the
     objective, ``scale`` that of its values; ``memory`` [bytes] and ``cells`` limit the solver's table, ``work``
     [cells] what is done between two looks at Ctrl-C.
     """
@@ -67,7 +67,7 @@ class Terms(NamedTuple):
     size: int
     lengths: IntArray
     easy: bool
-    worth: Worth
+    job_value: JobValue
     scale: int
     memory: int
     cells: int
@@ -164,10 +164,10 @@ def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
     lengths = [policy.length(waiting) for waiting in range(longest + 1)]
     solver = policy._solver
     assert isinstance(solver, DynamicProgramming)
-    worth = Worth(OBJECTIVES.index(type(objective)), *weights_of(objective), replay.cluster.num_nodes)
+    job_value = JobValue(OBJECTIVES.index(type(objective)), *weights_of(objective), replay.cluster.num_nodes)
     memory, size = min(solver.memory, 2**40) * 2**20, min(policy.size, 2**40)
     lengths_of = np.array(lengths, np.int64)
-    return Terms(size, lengths_of, bool(policy.easy), worth, scale_of(objective), memory, _CELLS, _WORK)
+    return Terms(size, lengths_of, bool(policy.easy), job_value, scale_of(objective), memory, _CELLS, _WORK)
 
 
 def _scratch(replay: Replay) -> Scratch:
@@ -267,7 +267,7 @@ def _pass(s: State, terms: Terms, facts: Facts, scratch: Scratch, notes: Notes, 
         longest, waited = max(longest, wait), waited + np.float64(jobs[queue[i], DEMAND]) * (wait + 1)
     if waited >= 2.0**61:
         return -1  # an objective may refuse the queue, of which these are but some items
-    if not item_values(terms.worth, waits, weights, walltimes, priorities, longest, values):
+    if not item_values(terms.job_value, waits, weights, walltimes, priorities, longest, values):
         return -1
     solved, value, chosen, cells = choose(values, weights, capacity, terms.cells, terms.memory)
     if not solved or not stands(values, weights, capacity, chosen, value):

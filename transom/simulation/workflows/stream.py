@@ -48,7 +48,7 @@ def stream_of(workflows: Sequence[Workflow], nodes: int | None = None, name: str
 
     Raises
     ------
-    SpecError : the workflows state no machine or different ones, and ``nodes`` does not settle it.
+    SpecError : the workflows state no machine or different ones, and ``nodes`` does not determine it.
     ModelError : a task does not fit on the machine, or a workflow has no tasks or is submitted before 0 s.
     """
     if not workflows:

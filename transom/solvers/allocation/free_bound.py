@@ -99,7 +99,7 @@ class Prices:
             np.zeros((leaves + len(shape.first) - 1, widest + 1)), np.zeros((len(shape.first), most + 1)),
         )  # fmt: skip
         self.alone = 0.0
-        self.pod_multipliers = np.zeros(self.pricing.worth.shape)
+        self.pod_multipliers = np.zeros(self.pricing.savings.shape)
         self._prices = Multipliers(*np.zeros((4, classes)))
         self._payments: tuple[Pods, Multipliers] | None = None
         self._dual = record(Dual)

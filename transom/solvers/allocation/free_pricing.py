@@ -18,7 +18,7 @@ class Pricing(NamedTuple):
     at: IntArray  # a nodes of leaf s at ``at[s] + a``, (S + 1,)
     pod_at: IntArray  # b nodes of pod p at ``pod_at[p] + b``, (P + 1,)
     room: IntArray  # idle nodes of the leaves of each class, (C,)
-    worth: FloatArray  # what the pairs in a pod save, of each type, (T, pod_at[P])
+    savings: FloatArray  # what the pairs in a pod save, of each type, (T, pod_at[P])
     values: FloatArray  # what nodes of a leaf are worth to the type in question, (at[S],)
     choices: IntArray  # nodes of each leaf that a job of each type chose last, (T, S)
     inner: FloatArray  # scratch, (S + P, widest + 1)
@@ -198,7 +198,7 @@ def subgradient_steps(
         if t < len(shape.sizes):
             fill_values(shape, pricing, t, prices.now)
             choice = pricing.choices[t]
-            dual.value += shape.mult[t] * price(shape, pricing, shape.sizes[t], caps, pricing.worth[t], choice)
+            dual.value += shape.mult[t] * price(shape, pricing, shape.sizes[t], caps, pricing.savings[t], choice)
             for s in range(len(caps)):
                 used[cls[s]] += shape.mult[t] * choice[s]
             dual.type += 1
@@ -306,7 +306,7 @@ def fill(shape: Shape, pricing: Pricing, prices: FloatArray, order: IntArray, le
     for job in order:
         t = shape.types[job]
         fill_values(shape, pricing, t, prices)
-        price(shape, pricing, shape.sizes[t], left, pricing.worth[t], held[job])
+        price(shape, pricing, shape.sizes[t], left, pricing.savings[t], held[job])
         for s in range(len(left)):
             left[s] -= held[job, s]
     total = 0.0

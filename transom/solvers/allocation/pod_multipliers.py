@@ -102,7 +102,7 @@ def subgradient_steps_with_pods(
                 begin = pods.at[pods.cls[p]]
                 for b in range(pricing.pod_at[p + 1] - pricing.pod_at[p]):
                     place = pricing.pod_at[p] + b
-                    pods.offer[place] = pricing.worth[t, place] - payments.now[t, begin + b]
+                    pods.offer[place] = pricing.savings[t, place] - payments.now[t, begin + b]
             choice = pricing.choices[t]
             dual.value += mult[t] * price(shape, pricing, shape.sizes[t], shape.caps, pods.offer, choice)
             for p in range(len(first) - 1):

@@ -275,8 +275,8 @@ class _Model:
                 takes = [model.new_bool_var("") for _ in counts]
                 model.add(total(takes) <= start if allowed[v, 0] else total(takes) == start)
                 amount = self.cp.LinearExpr.weighted_sum(takes, counts)
-                worth = int(tree.saves[v])
-                saves.append(self.cp.LinearExpr.weighted_sum(takes, [worth * (n * (n - 1) // 2) for n in counts]))
+                saved = int(tree.saves[v])
+                saves.append(self.cp.LinearExpr.weighted_sum(takes, [saved * (n * (n - 1) // 2) for n in counts]))
                 self.takes[-1].extend((v, n, take) for n, take in zip(counts, takes, strict=True))
                 if is_leaf:
                     amounts[v] = amount

@@ -96,7 +96,7 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
     def read(values: IntArray) -> BoolArray:
         return reduced.solution(values.astype(np.bool_))
 
-    def worth(bound: float) -> int:
-        return reduced.worth(rounded_up(bound))
+    def value_of(bound: float) -> int:
+        return reduced.value_of(rounded_up(bound))
 
-    run_cpsat(solver, model, budget, read, worth, negated=True)
+    run_cpsat(solver, model, budget, read, value_of, negated=True)

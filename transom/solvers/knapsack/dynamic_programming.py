@@ -88,7 +88,7 @@ class DynamicProgramming:
             if row < len(reduced.items) and budget.done():
                 return
         budget.found(reduced.solution(read_table(decisions, reduced.weights, reduced.capacity)))
-        budget.prove(reduced.worth(best[-1]))
+        budget.prove(reduced.value_of(best[-1]))
 
 
 def table_bytes(reduced: Reduced) -> int:

@@ -104,7 +104,7 @@ class PrimalDual:
                 budget.spend(items)
                 if (chosen := states.better()) is not None:
                     budget.found(part.solution(chosen))
-                budget.prove(max(int(budget.value or 0), part.worth(states.bound)))
+                budget.prove(max(int(budget.value or 0), part.value_of(states.bound)))
                 # To give states more room, or to give up half of them, cannot be cut short.
                 if end or budget.done() or budget.short(states.pause):
                     return

@@ -56,7 +56,7 @@ class Remainder:
         solution[self.items[self.ranks < counts[self.kinds]]] = True
         return solution
 
-    def worth(self, value: int) -> int:
+    def value_of(self, value: int) -> int:
         """A value or bound here in terms of the original problem."""
         return self.value + self.unit * int(value)
 
@@ -93,9 +93,9 @@ class Within:
         """The solution of the problem for a choice, shape ``(n,)``."""
         return self.reduced.solution(self.rest.solution(chosen))
 
-    def worth(self, value: int) -> int:
+    def value_of(self, value: int) -> int:
         """A value or bound in terms of the problem; solutions that are fixed out are no better than the best one."""
-        return self.reduced.worth(self.rest.worth(value))
+        return self.reduced.value_of(self.rest.value_of(value))
 
     def best(self, value: int) -> int:
         """What a value of the problem is here, rounded down."""

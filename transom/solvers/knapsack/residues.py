@@ -127,7 +127,7 @@ class ResidueSearch:
                 budget.found(self._solution(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), bits))
             if why == core.FINISHED:
                 bound = max(int(state[core.BEST]), int(np.floor(given_up + 1e-3)) if given_up > -np.inf else -(2**62))
-                budget.prove(self._reduced.worth(self._value + bound))
+                budget.prove(self._reduced.value_of(self._value + bound))
                 return
             if budget.done():
                 return

@@ -97,11 +97,11 @@ def _search(reduced: Reduced, budget: Budget, seed: int) -> None:
     def read(value: Callable[[Any], float]) -> BoolArray:
         return reduced.solution(repaired(reduced, np.array([value(variable) for variable in chosen])))
 
-    def worth(known: float) -> int:
+    def value_of(known: float) -> int:
         slack = _tolerance(reduced) * abs(known) + (1 if float(reduced.values.sum()) > _PROVABLE else 0)
-        return reduced.worth(math.floor(known + slack))
+        return reduced.value_of(math.floor(known + slack))
 
-    run_scip(model, budget, read, worth)
+    run_scip(model, budget, read, value_of)
 
 
 def _tolerance(reduced: Reduced) -> float:

@@ -90,7 +90,7 @@ def _count(reduced: Reduced, rest: Remainder, ways: Iterator[Counts], budget: Bu
 def _prove(reduced: Reduced, rest: Remainder, bounds: list[int], budget: Budget) -> None:
     # Solutions that are fixed out are no better than the best one known.
     known = int(budget.value or 0)
-    budget.prove(max([known, *(reduced.worth(rest.worth(bound)) for bound in bounds)]))
+    budget.prove(max([known, *(reduced.value_of(rest.value_of(bound)) for bound in bounds)]))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

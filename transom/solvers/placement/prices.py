@@ -59,11 +59,11 @@ def one_resource(problem: Reduced) -> FloatArray:
     total = problem.free.astype(np.float64).sum(axis=0)
     for r in range(problem.free.shape[1]):
         needed = problem.demands[:, r].astype(np.float64)
-        worth = np.divide(problem.values, needed, out=np.full(len(needed), np.inf), where=needed > 0)
-        order = np.argsort(-worth, kind="stable")
+        efficiency = np.divide(problem.values, needed, out=np.full(len(needed), np.inf), where=needed > 0)
+        order = np.argsort(-efficiency, kind="stable")
         over = np.flatnonzero(np.cumsum(needed[order] * problem.waiting[order]) > total[r])
         room = np.zeros(problem.free.shape)
-        room[:, r] = worth[order[over[0]]] if len(over) else 0.0
+        room[:, r] = efficiency[order[over[0]]] if len(over) else 0.0
         bound = priced(problem, room).bound
         if bound < best:
             best, prices = bound, room

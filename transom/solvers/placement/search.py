@@ -52,7 +52,7 @@ class Path(NamedTuple):
     counts : instances that each level places, shape ``(L + 1,)``.
     tried : candidates of each level that were tried, shape ``(L + 1,)``.
     most : instances that each level can place at most, shape ``(L + 1,)``.
-    loss, worth : of the levels before, shape ``(L + 1,)``.
+    loss, value : of the levels before, shape ``(L + 1,)``.
     equal : whether the machine's levels before are those of its twin, shape ``(L + 1,)``.
     best : counts of the best leaf, shape ``(L + 1,)``.
     where : the level, 1 if it is entered anew, the nodes so far, the value of the best leaf.
@@ -65,7 +65,7 @@ class Path(NamedTuple):
     tried: IntArray
     most: IntArray
     loss: FloatArray
-    worth: IntArray
+    value: IntArray
     equal: BoolArray
     best: IntArray
     where: IntArray
@@ -92,8 +92,8 @@ def search(tree: Tree, path: Path, goal: float, limit: float, nodes: int, by_los
     i, fresh, stop = path.where[0], path.where[1], path.where[2] + nodes
     while path.where[2] < stop:
         if i == levels:
-            if path.loss[i] < path.least[0] if by_loss else path.worth[i] > path.where[3]:
-                path.least[0], path.where[3] = path.loss[i], path.worth[i]
+            if path.loss[i] < path.least[0] if by_loss else path.value[i] > path.where[3]:
+                path.least[0], path.where[3] = path.loss[i], path.value[i]
                 path.best[:] = path.counts
             i, fresh = i - 1, 0
         if i < 0:
@@ -173,6 +173,6 @@ def _next(tree: Tree, path: Path, i: int, limit: float) -> int:
             _put(tree, path, i, count)
             path.counts[i] = count
             path.loss[i + 1] = loss + unused if ends else loss
-            path.worth[i + 1] = path.worth[i] + count * tree.values[task]
+            path.value[i + 1] = path.value[i] + count * tree.values[task]
             return _PLACED
     return _AGAIN

@@ -30,9 +30,9 @@ def maximise_cpsat(program: Program, budget: Budget, above: int = -1, enough: in
     most = int(program.weights.sum()) if enough is None else enough
     if above >= most:
         return Best((), above, True)
-    worth = cp_model.LinearExpr.weighted_sum(chosen, program.weights.tolist())
-    model.add_linear_constraint(worth, above + 1, most)
-    model.maximize(worth)
+    objective = cp_model.LinearExpr.weighted_sum(chosen, program.weights.tolist())
+    model.add_linear_constraint(objective, above + 1, most)
+    model.maximize(objective)
     solver = cpsat_solver(budget, seed)
     found: list[BoolArray] = []
     bounds = [most]

@@ -114,8 +114,8 @@ class _Sweep:
         limits, rows = self._reduced.room, np.ascontiguousarray(self._reduced.demands.T)
         for weights in _directions(objectives.shape[1], _DIRECTIONS[objectives.shape[1]]):
             # Weighted by what all jobs are worth, as whole numbers.
-            worth = np.maximum(objectives.sum(axis=0), 1)
-            unit = weights * (2.0**40 / worth)
+            totals = np.maximum(objectives.sum(axis=0), 1)
+            unit = weights * (2.0**40 / totals)
             summed = np.rint(objectives @ unit).astype(np.int64)
             part = self._part(_BRIEF)
             best = maximise(Program(summed, rows, limits, self._relations), part)

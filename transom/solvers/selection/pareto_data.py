@@ -81,9 +81,9 @@ def _ceiling(demands: IntArray, room: IntArray, objectives: IntArray, same: IntA
 
 
 def _units(demands: IntArray, room: IntArray, objectives: IntArray, parents: BoolArray) -> list[list[int]]:
-    worth = objectives / np.maximum(1, objectives.sum(axis=0))
+    shares = objectives / np.maximum(1, objectives.sum(axis=0))
     asked = demands / np.maximum(1, room)
-    order = np.argsort(-worth.sum(axis=1) / (asked.sum(axis=1) + 1e-12), kind="stable")
+    order = np.argsort(-shares.sum(axis=1) / (asked.sum(axis=1) + 1e-12), kind="stable")
     if not parents.any():
         return [[job] for job in order.tolist()]
     group = np.arange(len(demands))

@@ -32,7 +32,7 @@ class Halt(Exception):
     """Leaves the search: its budget is spent."""
 
 
-class _Settled(Exception):
+class _Ended(Exception):
     """Leaves the lists: a point reaches what no point exceeds."""
 
 
@@ -127,7 +127,7 @@ class Search:
         try:
             if not halves.grow(memory, self._between):
                 return False
-        except _Settled:
+        except _Ended:
             return True
         halves.join(self._report)
         return True
@@ -140,7 +140,7 @@ class Search:
             if self._nearby > share * self._budget.iterations:
                 return
             if self.settled():
-                raise _Settled
+                raise _Ended
             self._neighbourhood()
 
     def settled(self) -> bool:

@@ -39,10 +39,10 @@ def greedy_orders(
     -------
     Shape ``(orders, jobs)``.
     """
-    worth = objectives / np.maximum(1, objectives.sum(axis=0))
+    shares = objectives / np.maximum(1, objectives.sum(axis=0))
     asked = demands / np.maximum(1, room)
     # Not as matrix products: their threads wait for each other longer than this takes.
-    score = np.einsum("sk,jk->sj", weights, worth) / (np.einsum("sr,jr->sj", prices, asked) + 1e-9)
+    score = np.einsum("sk,jk->sj", weights, shares) / (np.einsum("sr,jr->sj", prices, asked) + 1e-9)
     order: IntArray = np.argsort(-score, axis=1, kind="stable")
     return order
 

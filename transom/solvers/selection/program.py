@@ -223,9 +223,9 @@ class _Search:
         self.found: list[BoolArray] = []
         shift = _shifts(np.abs(program.rows).max(axis=1, initial=0))
         unit = float(_shifts(program.weights.max(initial=0)[None])[0])
-        worth = program.weights / unit
+        scaled = program.weights / unit
         # What relaxations maximise beside it; bounds are always about the first.
-        both = np.vstack((worth, worth if guide is None else worth * guide))
+        both = np.vstack((scaled, scaled if guide is None else scaled * guide))
         self._scaled = tree.Scaled(program.rows / shift[:, None], program.limits / shift, both, unit)
         self._rows = tree.Rows(program.rows, program.limits, program.weights)
         needs, order = program.relations.needs, program.relations.order

@@ -129,7 +129,7 @@ class Lexicographic(_SingleObjective):
             if not proved:
                 break
             floors.append((k, bounds[k]))
-        budget.notes["objective"] = "/".join(str(task.worth(chosen)[k]) for k in order)
+        budget.notes["objective"] = "/".join(str(task.evaluate(chosen)[k]) for k in order)
         budget.notes["bound"] = "/".join(str(bounds[k]) for k in order)
         task.hand_over(chosen, proved)
 
@@ -190,7 +190,7 @@ class Constrained(_SingleObjective):
             return
         chosen, bound, proved = task.best([int(k == first) for k in range(_p(problem))], floors)
         if chosen is not None:
-            budget.notes["objective"] = float(task.worth(chosen)[first] / totals[first])
+            budget.notes["objective"] = float(task.evaluate(chosen)[first] / totals[first])
             budget.notes["bound"] = float(bound / totals[first])
         if floors:
             missed = "cannot be met" if proved else "not met so far"
@@ -232,12 +232,12 @@ class _Task:
         self, chosen: BoolArray | None, floors: list[tuple[int, int]], factors: Sequence[Fraction]
     ) -> list[list[tuple[int, int]]]:
         """Floors of all that is above a selection in one of the objectives that count."""
-        values = self.worth(chosen)
+        values = self.evaluate(chosen)
         return [[*floors, (k, value + 1)] for k, value in enumerate(values) if factors[k]]
 
     def sum(self, factors: Sequence[Fraction], chosen: BoolArray | None) -> Fraction:
         """The sum of the objectives of a selection times exact factors, 0 for none."""
-        return sum((f * v for f, v in zip(factors, self.worth(chosen), strict=False)), Fraction(0))
+        return sum((f * v for f, v in zip(factors, self.evaluate(chosen), strict=False)), Fraction(0))
 
     def best(
         self,
@@ -258,7 +258,7 @@ class _Task:
         factors = np.array(weights, np.int64)
         if known is None:
             known = problem.greedy_complete(reduced.taken[None, :])[0]
-        value = self.worth(known)
+        value = self.evaluate(known)
         met: BoolArray | None = known if all(value[k] >= floor for k, floor in floors) else None
         base = int(factors @ reduced.base)
         if above is None:
@@ -292,7 +292,7 @@ class _Task:
             return maximise(program, budget, above)
         return (maximise_cpsat if self._by == "cpsat" else maximise_scip)(program, budget, above, seed=self._seed)
 
-    def worth(self, chosen: BoolArray | None) -> list[int]:
+    def evaluate(self, chosen: BoolArray | None) -> list[int]:
         """The values of a selection."""
         values: list[int] = [] if chosen is None else self._problem.evaluate(chosen[None, :])[0].tolist()
         return values

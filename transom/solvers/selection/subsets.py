@@ -67,15 +67,15 @@ class Subsets:
 
     def __init__(self, reduced: ReducedSelection, memory: int) -> None:
         self._order = decision_order(reduced)
-        demands, worth = reduced.demands[self._order], reduced.objectives[self._order]
-        k, (b, p) = len(demands), (demands.shape[1], worth.shape[1])
-        self._worth = worth
-        both = np.hstack((demands, worth))
+        demands, gains = reduced.demands[self._order], reduced.objectives[self._order]
+        k, (b, p) = len(demands), (demands.shape[1], gains.shape[1])
+        self._gains = gains
+        both = np.hstack((demands, gains))
         after = both.sum(axis=0) - np.cumsum(both, axis=0)
         self._decisions = Decisions(
             np.hstack((both, after)),
             _links(both, reduced.parents[np.ix_(self._order, self._order)]),
-            np.argsort(np.hstack((demands, -worth)), axis=0, kind="stable").T.copy(),
+            np.argsort(np.hstack((demands, -gains)), axis=0, kind="stable").T.copy(),
             _limits(reduced),
         )
         place, rows = np.zeros(4, np.int64), np.zeros((k + 1, b + p), np.int64)
@@ -113,7 +113,7 @@ class Subsets:
     def know(self, chosen: BoolArray) -> None:
         """Begin with feasible choices of shape ``(points, k)``: only what none of them covers is looked for then."""
         chosen = chosen[:, self._order].astype(np.int64)
-        values = self._path.rows[0, -self._worth.shape[1] :] + chosen @ self._worth
+        values = self._path.rows[0, -self._gains.shape[1] :] + chosen @ self._gains
         marks = (chosen << np.arange(len(self._order))).sum(axis=1)
         points = np.column_stack((values, marks))[nondominated(values)]
         self.outgrown = not self._known.add(points)

@@ -40,13 +40,13 @@ class Scaled(NamedTuple):
     Parameters
     ----------
     rows, limits : shapes ``(m, n)`` and ``(m,)``.
-    worth : the weights, and what relaxations maximise instead, shape ``(2, n)``.
+    weights : the weights, and what relaxations maximise instead, shape ``(2, n)``.
     unit : what the weights were divided by.
     """
 
     rows: FloatArray
     limits: FloatArray
-    worth: FloatArray
+    weights: FloatArray
     unit: float
 
 
@@ -114,7 +114,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
     Why it returned; it pauses after each better solution and after much work too.
     """
     state, fixed, trail, branches, _ = branching
-    bounds, worth, scale = scaled.limits, scaled.worth, scaled.unit
+    bounds, values, scale = scaled.limits, scaled.weights, scaled.unit
     table = tableau.table
     m, n = program.exact.shape
     prices = np.zeros(m)
@@ -128,7 +128,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
             return PAUSED
         state[NODES] += 1
         if state[AGE] > _ANEW:
-            rebuild(tableau, scaled.rows, worth[1])
+            rebuild(tableau, scaled.rows, values[1])
             state[AGE] = 0
         goal = (state[BEST] + 1.0) / scale
         goal -= abs(goal) * 5e-16
@@ -138,7 +138,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
         if not dead:
             for i in range(m):
                 prices[i] = max(0.0, -table[m, n + i])
-            bound = safe_bound(scaled.rows, bounds, worth[0], prices, fixed, reduced)
+            bound = safe_bound(scaled.rows, bounds, values[0], prices, fixed, reduced)
             dead = bound < goal
             if state[DEPTH] == 0:
                 state[ROOT] = min(state[ROOT], np.int64(np.floor(min(bound * scale, 4.6e18))))
@@ -238,11 +238,11 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
         wholes[i] = total
     better = False
     for mask in range((1 << count) - 1, -1, -1):
-        worth = value
+        rounded = value
         for k in range(count):
             if mask >> k & 1:
-                worth += weights[loose[k]]
-        if worth <= state[BEST]:
+                rounded += weights[loose[k]]
+        if rounded <= state[BEST]:
             continue
         fits = True
         for i in range(m):
@@ -260,7 +260,7 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
         if order.linked and not _allowed(chosen, order.needs):
             continue
         put(best, chosen)
-        state[BEST] = worth
+        state[BEST] = rounded
         state[FOUND] = 1
         better = True
     return better

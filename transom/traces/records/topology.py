@@ -156,38 +156,38 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
     of_node: dict[str, Entry] = {}
     for each in entries:
         if each.name in by_name:
-            damaged(path, each.line, f"switch {_shown(each.name)} stands in line {by_name[each.name].line}, too")
+            damaged(path, each.line, f"switch {_quoted(each.name)} stands in line {by_name[each.name].line}, too")
         by_name[each.name] = each
         if bool(each.nodes) == bool(each.below):
             said = "both nodes and switches" if each.nodes else "neither nodes nor switches"
-            damaged(path, each.line, f"switch {_shown(each.name)} has {said}")
+            damaged(path, each.line, f"switch {_quoted(each.name)} has {said}")
         for node in each.nodes:
             if node in of_node:
                 on = of_node[node]
-                damaged(path, each.line, f"node {node} hangs on {_shown(on.name)} already (line {on.line})")
+                damaged(path, each.line, f"node {node} hangs on {_quoted(on.name)} already (line {on.line})")
             of_node[node] = each
     above: dict[str, Entry] = {}
     for each in entries:
         for name in each.below:
             if name not in by_name:
-                damaged(path, each.line, f"switch {_shown(each.name)} names {_shown(name)}, which no line describes")
+                damaged(path, each.line, f"switch {_quoted(each.name)} names {_quoted(name)}, which no line describes")
             if name in above:
                 up = above[name]
                 damaged(
-                    path, each.line, f"switch {_shown(name)} hangs below {_shown(up.name)} already (line {up.line})"
+                    path, each.line, f"switch {_quoted(name)} hangs below {_quoted(up.name)} already (line {up.line})"
                 )
             above[name] = each
     if not of_node:
         raise TraceError(f"{path}: describes no node")
     roots = [each for each in entries if each.name not in above]
     if len(roots) > 1:
-        words = f"{_shown(roots[0].name)} (line {roots[0].line}) and {_shown(roots[1].name)}"
+        words = f"{_quoted(roots[0].name)} (line {roots[0].line}) and {_quoted(roots[1].name)}"
         damaged(path, roots[1].line, f"two roots: {words} hang below no switch")
     ordered = _from_left(roots, by_name)
     if len(ordered) < len(entries):
         inside = {each.name for each in ordered}
         ring = next(each for each in entries if each.name not in inside)
-        damaged(path, ring.line, f"switch {_shown(ring.name)} is above itself, or below one that is")
+        damaged(path, ring.line, f"switch {_quoted(ring.name)} is above itself, or below one that is")
     number = {each.name: i for i, each in enumerate(ordered)}
     up_of = [number[above[each.name].name] if each.name in above else -1 for each in ordered]
     nodes = [(node, number[each.name]) for each in ordered for node in each.nodes]
@@ -204,7 +204,7 @@ def _from_left(roots: Iterable[Entry], by_name: dict[str, Entry]) -> list[Entry]
     return ordered
 
 
-def _shown(name: str) -> str:
+def _quoted(name: str) -> str:
     """A switch as its line calls it."""
     return name.rpartition("\0")[2]
 

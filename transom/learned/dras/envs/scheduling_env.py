@@ -173,7 +173,7 @@ class WindowEnv(Env):
         state, decision_state = _begun(self._at)
         k = int(action) % _candidates(decision_state)
         act(state, decision_state, self.scheme, self._nodes, self._rewards, k)
-        ended = self._settle(state, decision_state) == 0
+        ended = self._step(state, decision_state) == 0
         reward = float(self._gathered[0])
         self._gathered[0] = 0.0
         return self._observer.seen(state, decision_state), reward, ended, False, facts(state, decision_state)
@@ -185,9 +185,9 @@ class WindowEnv(Env):
     def _opened(self, window: Window) -> tuple[State, DecisionState, int]:
         state, decision_state = state_from_window(window, self.scheme)
         begin(state, decision_state, self.scheme)
-        return state, decision_state, self._settle(state, decision_state)
+        return state, decision_state, self._step(state, decision_state)
 
-    def _settle(self, state: State, decision_state: DecisionState) -> int:
+    def _step(self, state: State, decision_state: DecisionState) -> int:
         return int(step_within_instant(state, decision_state, self.scheme, self._nodes, self._rewards))
 
 

@@ -88,14 +88,14 @@ class Ppo(Learner):
         advantage = np.empty(learnt)
         reward, done = batch.reward[:learnt].astype(np.float64), batch.done[:learnt]
         advantages(reward, discounts(batch, s.discount), done, values[:learnt], values[learnt], s.lam, advantage)
-        worth = advantage + values[:learnt]
-        self._measure(worth)
+        returns = advantage + values[:learnt]
+        self._measure(returns)
         advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-s.outlier, s.outlier)
 
         def tensor(array: NDArray[np.float64]) -> torch.Tensor:
             return torch.from_numpy(array.astype(np.float32)).to(self.device)
 
-        gains, targets = tensor(advantage), tensor(worth / self._spread)
+        gains, targets = tensor(advantage), tensor(returns / self._spread)
         before = tensor(batch.log_probability[:learnt])
         left = 1 - 0.9 * progress
         losses: list[tuple[float, ...]] = []
@@ -131,15 +131,15 @@ class Ppo(Learner):
         super().restore(arrays)
         self._spread, self._updates = float(arrays["ppo"][0]), int(arrays["ppo"][1])
 
-    def _measure(self, worth: NDArray[np.float64]) -> None:
+    def _measure(self, returns: NDArray[np.float64]) -> None:
         """The unit of the critic: the deviation of returns, averaged over updates; the first also gives their mean."""
         import torch
 
-        squared = float(worth.var()) + 1e-12
+        squared = float(returns.var()) + 1e-12
         if self._updates:
             share = 1 / min(self._updates + 1, 20)
             squared = (1 - share) * self._spread**2 + share * squared
         self._spread = squared**0.5
         if not self._updates:
             with torch.no_grad():
-                self.network.critic["offset"].fill_(float(worth.mean()) / self._spread)
+                self.network.critic["offset"].fill_(float(returns.mean()) / self._spread)

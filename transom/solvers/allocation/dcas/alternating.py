@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from transom._system.compiling import no_refcount
 from transom.solvers.allocation.dcas.bounds import Bounds
-from transom.solvers.allocation.dcas.labels import Outer, Step, Worth, begin_layers, insert
+from transom.solvers.allocation.dcas.labels import Gains, Outer, Step, begin_layers, insert
 from transom.solvers.allocation.dcas.records import Labels, State, Window
 
 
@@ -63,6 +63,6 @@ def place_anywhere(window: Window, bounds: Bounds, labels: Labels, state: State,
         hops = outer.all_hops - candidate.saved - joined * step.left
         least = outer.hop * hops - outer.scale * bounds.anywhere[outer.table, step.left]
         if candidate.paid + step.above + least <= state.limit:
-            compared += insert(window, weights, labels, state, outer, step, Worth(0, 0, 0, 0))
+            compared += insert(window, weights, labels, state, outer, step, Gains(0, 0, 0, 0))
         label = labels.arena[label].next
     return compared

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import inlined, no_refcount
 from transom.solvers.allocation.dcas.bounds import Ahead, Bounds, Places, best_split, fill_from, reach
-from transom.solvers.allocation.dcas.labels import Outer, Step, Worth, begin_layers, insert, outer_job
+from transom.solvers.allocation.dcas.labels import Gains, Outer, Step, begin_layers, insert, outer_job
 from transom.solvers.allocation.dcas.records import Labels, State, Window
 
 
@@ -116,7 +116,7 @@ def place(window: Window, bounds: Bounds, labels: Labels, state: State, outer: O
     above = step.above + (step.paid + outer.hop * outer.all_hops)
     if above - outer.scale * rest - state.limit > outer.hop * outer.all_hops:
         return  # there is no room for so many, or they are too dear
-    worth = Worth(
+    gains = Gains(
         by_leaf * in_leaf, by_pod * in_pod, by_leaf * min(outer.back_leaf, left), by_pod * min(outer.back_pod, left)
     )
     label = labels.heads[state.layer, step.nested]
@@ -127,8 +127,8 @@ def place(window: Window, bounds: Bounds, labels: Labels, state: State, outer: O
             Counts(here.leaf + 1, here.pod + 1, here.first_leaf, here.first_pod), step.there, follows, outer, places
         )
         paid = labels.arena[label].paid
-        most = outer.hop * (saved + worth.first_leaf * counts.first_leaf + worth.first_pod * counts.first_pod)
-        joined = outer.hop * (worth.leaf * counts.leaf + worth.pod * counts.pod)
+        most = outer.hop * (saved + gains.first_leaf * counts.first_leaf + gains.first_pod * counts.first_pod)
+        joined = outer.hop * (gains.leaf * counts.leaf + gains.pod * counts.pod)
         # First what is quick to compute, then how many of the nodes that are left can join those placed.
         fits = paid + above - most - joined - outer.scale * rest <= state.limit
         if fits and counts.pod:
@@ -138,5 +138,5 @@ def place(window: Window, bounds: Bounds, labels: Labels, state: State, outer: O
             new = labels.arena[state.count]
             new.leaf, new.pod, new.first_leaf, new.first_pod = counts
             new.saved, new.parent, new.jumped, new.paid = saved, label, step.jumped, paid + step.paid
-            insert(window, weights, labels, state, outer, step, worth)
+            insert(window, weights, labels, state, outer, step, gains)
         label = labels.arena[label].next

@@ -40,7 +40,7 @@ class Step(NamedTuple):
     above: float  # prices less what the jobs so far cost at least
 
 
-class Worth(NamedTuple):
+class Gains(NamedTuple):
     """The most hops that one more node saves in the leaf and pod of the next entry, and in the first ones."""
 
     leaf: int
@@ -90,12 +90,12 @@ def next_layer(labels: Labels, state: State) -> None:
 
 
 @inlined
-def _advantages(labels: Labels, one: int, other: int, worth: Worth) -> tuple[int, int]:
+def _advantages(labels: Labels, one: int, other: int, gains: Gains) -> tuple[int, int]:
     """The most hops that a label can save more than another one on the nodes that are left, and the most less."""
     a, b = labels.arena[one], labels.arena[other]
-    leaf, pod = worth.leaf * (a.leaf - b.leaf), worth.pod * (a.pod - b.pod)
-    first_leaf = worth.first_leaf * (a.first_leaf - b.first_leaf)
-    first_pod = worth.first_pod * (a.first_pod - b.first_pod)
+    leaf, pod = gains.leaf * (a.leaf - b.leaf), gains.pod * (a.pod - b.pod)
+    first_leaf = gains.first_leaf * (a.first_leaf - b.first_leaf)
+    first_pod = gains.first_pod * (a.first_pod - b.first_pod)
     more = max(leaf, 0) + max(pod, 0) + max(first_leaf, 0) + max(first_pod, 0)
     less = max(-leaf, 0) + max(-pod, 0) + max(-first_leaf, 0) + max(-first_pod, 0)
     return more, less
@@ -119,7 +119,7 @@ def _advantage(labels: Labels, switches: Switches, weights: IntArray, one: int, 
 
 @inlined
 def insert(
-    window: Window, weights: IntArray, labels: Labels, state: State, outer: Outer, step: Step, worth: Worth
+    window: Window, weights: IntArray, labels: Labels, state: State, outer: Outer, step: Step, gains: Gains
 ) -> int:
     """Keep the label after the last of the arena, and drop those of its set that it dominates, unless one dominates it.
 
@@ -141,7 +141,7 @@ def insert(
             wins = _advantage(labels, window.switches, weights, new, other, step)
             loses = _advantage(labels, window.switches, weights, other, new, step)
         else:
-            wins, loses = _advantages(labels, new, other, worth)
+            wins, loses = _advantages(labels, new, other, gains)
         better = labels.arena[other].saved - candidate.saved
         dearer = candidate.paid - labels.arena[other].paid
         if (better >= wins and dearer >= 0) or dearer + outer.hop * (better - wins) >= outer.margin:

@@ -140,14 +140,14 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
     idle = places.idle.tolist()
     far, near = int(problem.cost.weights[1]), int(problem.cost.weights[2])
 
-    def count(most: int, worth: int, hinted: int | None) -> tuple[Any, Any, list[Any]]:
+    def count(most: int, saving: int, hinted: int | None) -> tuple[Any, Any, list[Any]]:
         """A count up to ``most``, the hops that its pairs save, ``worth`` each, and its binaries from 1 on."""
         takes = [model.new_bool_var("") for _ in range(most)]
         model.add_at_most_one(takes)
         if hinted is not None:
             hints.extend(variable.index for variable in takes)
             hinted_values.extend(int(v == hinted) for v in range(1, most + 1))
-        saves = weighted(takes, [worth * (v * (v - 1) // 2) for v in range(1, most + 1)])
+        saves = weighted(takes, [saving * (v * (v - 1) // 2) for v in range(1, most + 1)])
         return weighted(takes, list(range(1, most + 1))), saves, takes
 
     taken: list[tuple[int, int, int, int]] = []

@@ -107,7 +107,7 @@ def tails(
                         new[a + b] = x if x > new[a + b] else new[a + b]
                 reach = most
             for b in range(reach + 1):
-                value = inner[t, first[p], b] + pricing.worth[t, pod_at[p] + b] - pay[t, pod_at[p] + b]
+                value = inner[t, first[p], b] + pricing.savings[t, pod_at[p] + b] - pay[t, pod_at[p] + b]
                 for m in range(min(beyond, size - b) + 1):
                     x = outer[t, p + 1, m] + value
                     outer[t, p, m + b] = x if x > outer[t, p, m + b] else outer[t, p, m + b]
@@ -137,10 +137,10 @@ def _rest(program: Program, t: int, s: int, need: int, held: int) -> float:
         place = program.memo_at[t, s] + held * (program.shape.sizes[t] + 1) + need
         if not np.isnan(memo[place]):
             return float(memo[place])
-    worth, best = program.pricing.worth[t, program.pricing.pod_at[p] + held :], -np.inf
+    savings, best = program.pricing.savings[t, program.pricing.pod_at[p] + held :], -np.inf
     inner, outer = program.inner[t, s], program.outer[t, p + 1]
     for c in range(min(need, program.rooms[s]) + 1):
-        x = inner[c] + worth[c] + outer[need - c]
+        x = inner[c] + savings[c] + outer[need - c]
         best = x if x > best else best
     if place >= 0:
         memo[place] = best
@@ -235,10 +235,10 @@ def _shared(program: Program, s: int, scratch: Scratch, parent: Parent, limit: f
         j = scratch.active[k]
         t, n = program.fields[j].type, scratch.need[j]
         inner, outer = program.inner[t, s], program.outer[t, p + 1]
-        worth = program.pricing.worth[t, program.pricing.pod_at[p] + scratch.held[j] :]
+        savings = program.pricing.savings[t, program.pricing.pod_at[p] + scratch.held[j] :]
         new[: room + 1] = np.inf
         for c in range(min(n, room) + 1):
-            loss = scratch.before[k] - (inner[c] + worth[c] + outer[n - c])
+            loss = scratch.before[k] - (inner[c] + savings[c] + outer[n - c])
             if loss <= margin:
                 for m in range(c, room + 1):
                     x = old[m - c] + loss
@@ -269,8 +269,8 @@ def _weigh(program: Program, s: int, scratch: Scratch, parent: Parent, limit: fl
         for a in range(top + 1):
             after = program.values[t, program.pricing.at[s] + a]
             if closing:
-                worth = program.pricing.worth[t, program.pricing.pod_at[p] + b + a]
-                after += worth + program.outer[t, p + 1, n - a]
+                savings = program.pricing.savings[t, program.pricing.pod_at[p] + b + a]
+                after += savings + program.outer[t, p + 1, n - a]
             else:
                 after += _rest(program, t, s + 1, n - a, b + a)
             loss = scratch.before[k] - after

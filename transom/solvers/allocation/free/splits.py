@@ -50,7 +50,7 @@ class Splits:
     """
 
     def __init__(self, dual: Prices, inner: FloatArray) -> None:
-        s, worth, pod_at = dual.shape, dual.pricing.worth, dual.pricing.pod_at
+        s, savings, pod_at = dual.shape, dual.pricing.savings, dual.pricing.pod_at
         self.shape = s
         self.rooms = np.add.reduceat(s.caps, s.first[:-1])
         pods = len(self.rooms)
@@ -58,7 +58,7 @@ class Splits:
         for t, size in enumerate(s.sizes.tolist()):
             for p, room in enumerate(self.rooms.tolist()):
                 n = min(size, room) + 1
-                self.gains[t, p, :n] = inner[t, s.first[p], :n] + worth[t, pod_at[p] : pod_at[p] + n]
+                self.gains[t, p, :n] = inner[t, s.first[p], :n] + savings[t, pod_at[p] : pod_at[p] + n]
         self.prices = dual.best[s.cls].copy()
         # Nodes that nobody gets lose their prices: at least the lowest of them.
         nodes = np.sort(np.repeat(self.prices, s.caps))
