@@ -168,7 +168,7 @@ def answers_of(rows: Iterable[Row]) -> list[str]:
 
 def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
     few = answers_of_table(_scored(solves(instances=2)))
-    assert all("cannot be told: they differ on 2 instances" in answer for answer in few)
+    assert all("is unknown: they differ on 2 instances" in answer for answer in few)
     alone = answers_of_table(_scored(row for row in solves() if row.name == "exact"))
     assert all(
         answer.endswith("No other solver answered all of these instances without a failure.") for answer in alone

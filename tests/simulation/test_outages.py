@@ -209,7 +209,7 @@ def test_the_judge_sees_what_is_wrong(lublin: Workload) -> None:
     moved = np.maximum(schedule.start, log.begin[window])
     there = replace(schedule, start=moved, end=moved + lublin.runtime)
     assert "runs while its nodes" in " ".join(check_outages(lublin, there, runs, outages, 0))
-    assert "tells of none" in check_outages(lublin, replace(schedule, outages=None), runs, outages, 0)[0]
+    assert "recording has none" in check_outages(lublin, replace(schedule, outages=None), runs, outages, 0)[0]
 
 
 def test_the_law_draws_exponential_times_from_the_seed() -> None:

@@ -59,7 +59,7 @@ def result_of(document: ResultDocument) -> Result:
             raise DocumentError("items must be stated with a solution")
         if isinstance(document.solution, FrontDocument) != codec.front:
             got = "front" if isinstance(document.solution, FrontDocument) else "array"
-            raise DocumentError(f"$.solution: that is not how solutions of {document.problem} are told, got {got}")
+            raise DocumentError(f"$.solution: that is not how solutions of {document.problem} are written, got {got}")
         solution = codec.decode(document.solution, document.items)
     result = Result(
         instance=document.instance,

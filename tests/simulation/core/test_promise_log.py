@@ -173,7 +173,7 @@ def test_broken_promises_are_named() -> None:
         (last, 10**9, "is promised a start, but does not wait"),
         (0, int(time[0]) - 1, "is promised a start in the past"),
         (0, -1, f"job {job} loses a promise that it does not hold"),
-        (0, start + 1, f"job {job} is not promised the start that the decision tells"),
+        (0, start + 1, f"job {job} is not promised the start that the decision states"),
     ]:
         starts = changes.starts.copy()
         starts[k] = said
@@ -181,7 +181,7 @@ def test_broken_promises_are_named() -> None:
     jobs = changes.jobs.copy()
     jobs[0] = 10**6
     assert "there is no such job" in check_promises(schedule, [changes._replace(jobs=jobs)])[0]
-    assert check_promises(schedule, []) == [f"promises of 0 passes are told, there are {len(time)}"]
+    assert check_promises(schedule, []) == [f"promises of 0 passes are recorded, there are {len(time)}"]
 
 
 def test_who_starts_after_the_promise_is_named() -> None:

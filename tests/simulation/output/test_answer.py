@@ -54,7 +54,7 @@ def test_the_sentence_of_a_gain() -> None:
 def test_growth_shrinkage_and_equality(before: tuple[int, int], after: tuple[int, int], words: str) -> None:
     (first, second) = said(replay(*before), replay(*after))
     assert words in first
-    assert second == "The trace does not tell whose jobs these are."
+    assert second == "The trace does not say whose jobs these are."
 
 
 @pytest.mark.fast

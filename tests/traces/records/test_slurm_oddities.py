@@ -119,7 +119,7 @@ def test_of_two_records_of_a_job_the_one_that_tells_more_counts(tmp_path: Path) 
     assert trace.jobs.select("id", "runtime").rows() == [(1, 3600)]
     assert trace.card.repairs == {
         "the same record again, left out": 1,
-        "an earlier record of a job that a later one tells more of, left out": 2,
+        "an earlier record of a job that a later one says more of, left out": 2,
     }
 
 

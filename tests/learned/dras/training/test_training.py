@@ -90,7 +90,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     whole = finished(workload, tmp_path / "whole", chosen)
     for after in (1, 3):
         with pytest.raises(KeyboardInterrupt):
-            run_training(fresh(workload, chosen), tmp_path / "cut", IT, told=Stop(after), against=("fcfs-easy",))
+            run_training(fresh(workload, chosen), tmp_path / "cut", IT, report=Stop(after), against=("fcfs-easy",))
     resumed = finished(workload, tmp_path / "cut", chosen)
     assert weights_digest(resumed) == weights_digest(whole)
     ends = [read_state(tmp_path / name / STATE) for name in ("whole", "cut")]
