@@ -311,7 +311,7 @@ def test_networks_of_table_3_train_and_go_on(workload: Workload, tmp_path: Path,
 
     whole = run_training(begun(), tmp_path / "whole", IT)
     with pytest.raises(KeyboardInterrupt):
-        run_training(begun(), tmp_path / "cut", IT, told=Stop(1))
+        run_training(begun(), tmp_path / "cut", IT, report=Stop(1))
     resumed = run_training(begun(), tmp_path / "cut", IT)
     assert weights_digest(resumed.weights) == weights_digest(whole.weights)
     assert whole.card.schema == "dras-paper/1"
