@@ -89,6 +89,24 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
     return array
 
 
+def frozen_marks(given: ArrayLike | None, what: str, count: int) -> BoolArray:
+    """A read-only copy of marks, booleans or 0 and 1; none of ``count`` is set by default.
+
+    Raises
+    ------
+    ModelError : there are other numbers, or not as many.
+    """
+    try:
+        marks = np.zeros(count, bool) if given is None else np.array(given)
+    except ValueError:  # rows of different length
+        marks = np.empty(0)
+    if marks.shape != (count,) or (marks.size and marks.dtype != bool and not np.isin(marks, (0, 1)).all()):
+        raise ModelError(f"{what} must be {count} marks, 0 or 1")
+    marks = marks.astype(bool)
+    marks.flags.writeable = False
+    return marks
+
+
 def frozen_floats(values: ArrayLike, what: str, shape: tuple[int, ...]) -> FloatArray:
     """Copy ``values`` into a read-only float64 array of ``shape``, in which -1 stands for any length.
 

@@ -19,11 +19,13 @@ from transom.models.arrays import (
     Several,
     expected,
     frozen_ints,
+    frozen_marks,
     model,
     whole,
 )
 from transom.models.objectives import SCALE, Objective
 from transom.models.pareto_front import ParetoFront, hypervolume_share, nondominated, pareto_front, prepare
+from transom.models.task_graph import adjacency, cycle, topological_order
 from transom.models.window import Window
 
 _EXACT = 2**53  # sums below it are exact in double precision, in which fronts are filtered
@@ -102,7 +104,7 @@ class Selection(Frozen):
         for name, value in (("demands", demands), ("capacity", capacity), ("objectives", objectives)):
             object.__setattr__(self, name, value)
         for name in ("forced", "excluded"):
-            object.__setattr__(self, name, _marks(getattr(self, name), name, jobs))
+            object.__setattr__(self, name, frozen_marks(getattr(self, name), f"selection: {name}", jobs))
         object.__setattr__(self, "totals", totals)
         object.__setattr__(self, "resources", names)
         object.__setattr__(self, "terms", terms)
@@ -347,40 +349,19 @@ def _names(given: Sequence[str], what: str, default: tuple[str, ...]) -> tuple[s
     return names
 
 
-def _marks(given: ArrayLike | None, name: str, jobs: int) -> BoolArray:
-    try:
-        marks = np.zeros(jobs, bool) if given is None else np.array(given)
-    except ValueError:  # rows of different length
-        marks = np.empty(0)
-    if marks.shape != (jobs,) or (marks.size and marks.dtype != bool and not np.isin(marks, (0, 1)).all()):
-        raise ModelError(f"selection: {name} must be {jobs} marks, 0 or 1")
-    marks = marks.astype(bool)
-    marks.flags.writeable = False
-    return marks
-
-
 def _pairs(given: Iterable[tuple[int, int]], jobs: int) -> tuple[tuple[int, int], ...]:
     try:
         pairs = tuple(sorted({(whole(job, "job"), whole(other, "job")) for job, other in given}))
     except (TypeError, ValueError):
         raise ModelError(f"selection: requires must be pairs (job, job), got {shown(given)}") from None
-    children: dict[int, list[int]] = {}
-    missing = np.zeros(jobs, np.int64)
     for job, other in pairs:
         if not (0 <= job < jobs and 0 <= other < jobs):
             raise ModelError(f"selection: job {job} requires job {other}, but there are {jobs}")
-        children.setdefault(other, []).append(job)
-        missing[job] += 1
-    # Parents first (Kahn); whatever is left over stands in a circle.
-    ready, seen = np.flatnonzero(missing == 0).tolist(), 0
-    while ready:
-        seen += 1
-        for child in children.get(ready.pop(), ()):
-            missing[child] -= 1
-            if missing[child] == 0:
-                ready.append(child)
-    if seen < jobs:
-        raise ModelError(f"selection: job {int(missing.argmax())} requires itself, in a circle")
+    if not pairs:
+        return pairs
+    parents, children = adjacency(np.array(pairs, np.int64)[:, ::-1], jobs)
+    if (circle := cycle(parents, topological_order(parents, children))) is not None:
+        raise ModelError(f"selection: job {circle[0]} requires itself, in a circle")
     return pairs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from transom.models.arrays import (
     model,
     whole,
 )
-from transom.models.longest_paths import longest_paths
+from transom.models.task_graph import Adjacency, adjacency, cycle, longest_paths, topological_order
 
 AMOUNT = 2**53
 """What an amount of a resource must stay below."""
@@ -35,13 +35,6 @@ _LATEST = 2**40  # s, before which tasks are released
 _SHOWN = 3  # lines of a kind in a list of violations, and twice as many tasks of a cycle
 
 _DEFAULT: Any = None  # stands for an array that follows from the others
-
-
-class Adjacency(NamedTuple):
-    """Neighbours of each task in compressed rows: those of task t are ``tasks[first[t]:first[t + 1]]``, ascending."""
-
-    first: IntArray
-    tasks: IntArray
 
 
 class _Known:
@@ -152,12 +145,12 @@ class Workflow(_Known, Frozen):
             ("submit", whole(self.submit, "workflow: submit")), ("releases", releases),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
-        by_parent = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-        object.__setattr__(self, "_parents", _rows(edges[:, 1], edges[:, 0], len(tasks)))
-        object.__setattr__(self, "_children", _rows(by_parent[:, 0], by_parent[:, 1], len(tasks)))
-        object.__setattr__(self, "_order", _topological(self))
-        if (cycle := _cycle(self)) is not None:
-            circle = [tasks[each] for each in cycle]
+        parents, children = adjacency(edges, len(tasks))
+        order = topological_order(parents, children)
+        for name, known in (("_parents", parents), ("_children", children), ("_order", order)):
+            object.__setattr__(self, name, known)
+        if (found := cycle(parents, order)) is not None:
+            circle = [tasks[each] for each in found]
             circle = circle if len(circle) <= 2 * _SHOWN else [*circle[: 2 * _SHOWN - 2], "...", circle[-1]]
             raise ModelError(f"workflow: tasks wait for each other in a cycle: {' -> '.join(circle)}")
         object.__setattr__(self, "_ticks", _ticks(runtimes))
@@ -382,45 +375,3 @@ def _ticks(runtimes: FloatArray) -> int:
         if (np.abs(exact - np.rint(exact)) <= 2 * np.spacing(exact)).all() or total * power * 10 >= _TOTAL:
             return power
     return 1_000_000
-
-
-def _rows(by: IntArray, tasks: IntArray, count: int) -> Adjacency:
-    return Adjacency(np.searchsorted(by, np.arange(count + 1)), np.ascontiguousarray(tasks))
-
-
-def _topological(workflow: Workflow) -> IntArray:
-    """The tasks in topological order, without those on a cycle and behind one (Kahn 1962)."""
-    waits = np.diff(workflow.parents.first).tolist()
-    first, children = workflow.children.first.tolist(), workflow.children.tasks.tolist()
-    level = [task for task, count in enumerate(waits) if count == 0]
-    order: list[int] = []
-    while level:
-        order += level
-        ready = []
-        for task in level:
-            for child in children[first[task] : first[task + 1]]:
-                waits[child] -= 1
-                if waits[child] == 0:
-                    ready.append(child)
-        level = sorted(ready)
-    return np.array(order, np.int64)
-
-
-def _cycle(workflow: Workflow) -> list[int] | None:
-    """Tasks that wait for each other, the first one again at the end; None if there are none."""
-    order = workflow.order()
-    if len(order) == len(workflow):
-        return None
-    left = np.ones(len(workflow), bool)
-    left[order] = False
-    first, parents = workflow.parents
-    # Each task that is left has a parent that is left: going from parent to parent meets a task again.
-    met: dict[int, int] = {}
-    trail: list[int] = []
-    task = int(left.argmax())
-    while task not in met:
-        met[task] = len(trail)
-        trail.append(task)
-        waits = parents[first[task] : first[task + 1]]
-        task = int(waits[left[waits]][0])
-    return [*reversed(trail[met[task] :]), trail[-1]]
