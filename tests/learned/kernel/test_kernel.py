@@ -119,7 +119,7 @@ def test_an_interrupted_training_gives_the_same_weights(workload: Workload, tmp_
     parts.update()
     parts.save()
     rest = trainer(workload, tmp_path / "parts")
-    assert rest.generation == 1
+    assert rest.updates == 1
     train(rest, 1)
     first = whole.checkpoint("kernel", "made", "transom train kernel")
     second = rest.checkpoint("kernel", "made", "transom train kernel")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from transom.cli.output.console import number, print_json, print_table, remark
+from transom.cli.output.console import note, number, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
@@ -89,6 +89,40 @@ def print_repair(solver: str, card: Card, path: Path, updates: int, title: str, 
     remark(title)
     print_table("", ("", "cost"), [(rule, number(cost, digits)) for rule, cost in card.scores.items()])
     remark(f"use it: {use}")
+
+
+def train_validated(trainer: Any, every: int, name: str, total: int, unit: str, json: bool) -> None:
+    """Train with a bar and a line for each validation; after Ctrl-C, say that the command resumes.
+
+    Parameters
+    ----------
+    trainer : counts what ``unit`` names in its attribute ``updates``.
+    every : number of these between two validations.
+    total : number of these at most.
+    """
+    from transom.learned.training.loop import train
+
+    with progress(hidden=json) as bars:
+        task = bars.add_task(name, total=total)
+
+        def print_row(found: Any | None) -> None:
+            bars.update(task, completed=trainer.updates)
+            if found is not None and not json:
+                note(f"{trainer.updates:,} {unit}: validation {number(found.validation)}, best {number(found.best)}")
+
+        try:
+            train(trainer, every, print_row)
+        except KeyboardInterrupt:
+            note(f"interrupted after {trainer.updates:,} {unit}; the same command goes on from there")
+            raise
+
+
+def print_validated(card: Card, path: Path, trainer: Any, unit: str, alone: str) -> None:
+    """Say what a training has written, what it began with, and how the network does; ``alone`` names its score."""
+    remark(f"{path}: {card.parameters:,} weights after {trainer.updates:,} {unit} in {card.seconds:,.0f} s")
+    remark(f"began as: {trainer.start}")
+    was, now = card.scores["before_training"], card.scores[alone]
+    remark(f"mean bounded slowdown of the validation: {number(was)} before, {number(now)} after")
 
 
 def facts(card: Card, path: Path, updates: int) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class KernelTrainer:
             raise SpecError(f"sequences of {s.length}: {s.validation} to validate on need more than {len(jobs)} jobs")
         self._validation = stream(s.seed, "kernel validation").choice(free, s.validation, replace=False)
         self.curve: list[Generation] = []
-        self.generation, self.seconds = 0, 0.0
+        self.updates, self.seconds = 0, 0.0
         self._state = folder / STATE
         if self._state.is_file():
             self._restore()
@@ -146,12 +146,12 @@ class KernelTrainer:
     def jobs_scheduled(self) -> int:
         """Jobs of the sequences that were scheduled to learn from."""
         s = self.settings
-        return self.generation * s.pairs * 2 * s.batch * s.length
+        return self.updates * s.pairs * 2 * s.batch * s.length
 
     def update(self) -> Generation | None:
         """Make a generation, and look at the validation where a look is due."""
         began, s = time.process_time(), self.settings
-        rng = stream(s.seed, "kernel training", self.generation)  # nothing of a generator has to be kept
+        rng = stream(s.seed, "kernel training", self.updates)  # nothing of a generator has to be kept
         starts = rng.integers(0, self.begins, s.batch)
         changes = rng.normal(size=(s.pairs, len(self._weights))) * s.sigma
         values = np.array(
@@ -162,20 +162,20 @@ class KernelTrainer:
         ranks = ranked.reshape(values.shape)
         gradient = (ranks[:, 0] - ranks[:, 1]) @ changes / (2 * s.pairs * s.sigma)
         rate = s.learning_rate * (1 - 0.9 * min(1.0, self._share()))
-        self.generation += 1
+        self.updates += 1
         first, second = self._moments
         self._moments = np.stack((0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2))
-        mean, square = self._moments[0] / (1 - 0.9**self.generation), self._moments[1] / (1 - 0.99**self.generation)
+        mean, square = self._moments[0] / (1 - 0.9**self.updates), self._moments[1] / (1 - 0.99**self.updates)
         self._weights = self._weights - rate * mean / (np.sqrt(square) + 1e-8)
         self.seconds += time.process_time() - began
-        if self.generation % s.validate_every and not self.done:
+        if self.updates % s.validate_every and not self.done:
             return None
         began = time.process_time()
         found, best = self.evaluate(self._weights, self._validation), self.curve[-1].best
         if found < best:
             self._best = self._weights
         self.seconds += time.process_time() - began
-        row = Generation(self.generation, self.seconds, float(values.mean()), found, min(found, best))
+        row = Generation(self.updates, self.seconds, float(values.mean()), found, min(found, best))
         self.curve.append(row)
         return row
 
@@ -190,7 +190,7 @@ class KernelTrainer:
     def save(self) -> None:
         """Write the state and the curve."""
         arrays = {"weights": self._weights, "best": self._best, "moments": self._moments, "jobs": self._jobs}
-        progress = {"generation": self.generation, "seconds": self.seconds, "start": self.start}
+        progress = {"generation": self.updates, "seconds": self.seconds, "start": self.start}
         write_progress(self.folder, self.settings, self.curve, Generation, arrays, **progress)
 
     def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
@@ -217,7 +217,7 @@ class KernelTrainer:
         return made
 
     def _share(self) -> float:
-        made = self.generation / self.settings.generations
+        made = self.updates / self.settings.generations
         return share_done(made, self.seconds, self._minutes)
 
     def _restore(self) -> None:
@@ -229,7 +229,7 @@ class KernelTrainer:
             if not np.array_equal(arrays["jobs"][:, :4], self._jobs[:, :4]):
                 raise DocumentError(f"{self._state}: was begun on other jobs; take another folder to begin anew")
             self._weights, self._best, self._moments = arrays["weights"], arrays["best"], arrays["moments"]
-            self.generation, self.seconds, self.start = facts["generation"], facts["seconds"], facts["start"]
+            self.updates, self.seconds, self.start = facts["generation"], facts["seconds"], facts["start"]
             self.curve = [Generation(*row) for row in facts["curve"]]
         except (KeyError, TypeError) as error:
             raise DocumentError(f"{self._state}: does not hold such a training: {error}") from None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from transom.cli.commands.protocol_rlscheduler import Backfill
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
-from transom.cli.output.console import check_folder, describe, note, number, print_json, progress, remark
-
-if TYPE_CHECKING:
-    from transom.learned.kernel.training import Generation
+from transom.cli.output.console import check_folder, describe, note, print_json, remark
 
 
 def command(
@@ -59,7 +56,6 @@ def command(
     from transom.learned.checkpoints import check_name
     from transom.learned.kernel.training import KernelTrainer, KernelTraining
     from transom.learned.training.command import training_command
-    from transom.learned.training.loop import train
 
     check_name(name)
     check_folder(out)
@@ -74,19 +70,7 @@ def command(
     apart = usual.starts(len(workload)) if min(len(workload), usual.first) > 2 * usual.length + 1 else []
     jobs = rules.within(part).arrivals(part)
     trainer = KernelTrainer(settings, jobs, part.cluster.num_nodes, apart, out, minutes)
-    with progress(hidden=json) as bars:
-        task = bars.add_task(name, total=generations)
-
-        def print_row(found: Generation | None) -> None:
-            bars.update(task, completed=trainer.generation)
-            if found is not None and not json:
-                note(f"{found.generations:,} steps: validation {number(found.validation)}, best {number(found.best)}")
-
-        try:
-            train(trainer, validate_every, print_row)
-        except KeyboardInterrupt:
-            note(f"interrupted after {trainer.generation:,} steps; the same command goes on from there")
-            raise
+    train_options.train_validated(trainer, validate_every, name, generations, "steps", json)
     words = training_command("kernel", settings, name).replace(
         "transom train kernel", f"transom train kernel {trace.name}"
     )
@@ -97,11 +81,8 @@ def command(
     test = ["transom", "protocol", "rlscheduler", str(trace), "--backfill", settings.backfill, "--policy"]
     use = train_options.with_model(test, "kernel", path)
     if json:
-        facts: dict[str, Any] = train_options.facts(card, path, trainer.generation)
+        facts: dict[str, Any] = train_options.facts(card, path, trainer.updates)
         print_json({**facts, "start": trainer.start, "use": use})
         return
-    remark(f"{path}: {card.parameters:,} weights after {trainer.generation:,} steps in {card.seconds:,.0f} s")
-    remark(f"began as: {trainer.start}")
-    was, now = card.scores["before_training"], card.scores["bounded_slowdown"]
-    remark(f"mean bounded slowdown of the validation: {number(was)} before, {number(now)} after")
+    train_options.print_validated(card, path, trainer, "steps", "bounded_slowdown")
     remark(f"use it: {use}")

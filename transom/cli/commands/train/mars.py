@@ -10,10 +10,9 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
 from transom.cli.options.workflows import GapOption, holds_workflows, read_stream
-from transom.cli.output.console import check_folder, describe, note, number, print_json, progress, remark
+from transom.cli.output.console import check_folder, describe, note, number, print_json, remark
 
 if TYPE_CHECKING:
-    from transom.learned.mars.training import Row
     from transom.traces import Workload
 
 
@@ -102,7 +101,6 @@ def command(
     from transom.learned.mars.settings import MarsTraining
     from transom.learned.mars.training import MarsTrainer
     from transom.learned.training.command import training_command
-    from transom.learned.training.loop import train
 
     settings = MarsTraining(**train_options.settings_of(context, MarsTraining))
     part = _read(traces, first, nodes, gap, seed)
@@ -110,19 +108,7 @@ def command(
         note(line)
     torch.set_num_threads(threads)
     trainer = MarsTrainer(settings, part, out, minutes)
-    with progress(hidden=json) as bars:
-        task = bars.add_task(name, total=updates)
-
-        def print_row(found: Row | None) -> None:
-            bars.update(task, completed=trainer.updates)
-            if found is not None and not json:
-                note(f"{found.updates:,} updates: validation {number(found.validation)}, best {number(found.best)}")
-
-        try:
-            train(trainer, validate_every, print_row)
-        except KeyboardInterrupt:
-            note(f"interrupted after {trainer.updates:,} updates; the same command goes on from there")
-            raise
+    train_options.train_validated(trainer, validate_every, name, updates, "updates", json)
     files = " ".join(path.name for path in traces)
     words = training_command("mars", settings, name).replace("transom train mars", f"transom train mars {files}")
     words += "".join(
@@ -138,10 +124,7 @@ def command(
         chosen = {key: card.settings[key] for key in ("min", "median", "small", "medium", "large")}
         print_json({**facts, "start": trainer.start, "rules": card.rules, "chosen": chosen, "use": use})
         return
-    remark(f"{path}: {card.parameters:,} weights after {trainer.updates:,} updates in {card.seconds:,.0f} s")
-    remark(f"began as: {trainer.start}")
-    was, now = card.scores["before_training"], card.scores["learned_alone"]
-    remark(f"mean bounded slowdown of the validation: {number(was)} before, {number(now)} after")
+    train_options.print_validated(card, path, trainer, "updates", "learned_alone")
     rule = min(card.rules, key=lambda each: card.rules[each]["bounded_slowdown"])
     remark(f"best heuristic there: {rule}, {number(card.rules[rule]['bounded_slowdown'])}")
     remark(f"mars asks: {_asked(card.settings)}, {number(card.scores['bounded_slowdown'])}")
