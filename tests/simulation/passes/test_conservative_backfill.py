@@ -15,7 +15,8 @@ from transom.simulation.core import events
 from transom.simulation.core.replay import Replay
 from transom.simulation.engine import simulate
 from transom.simulation.output.verification import check_schedule
-from transom.simulation.passes.conservative_backfill import conservative_pass, new_plan
+from transom.simulation.passes.conservative_backfill import conservative_pass
+from transom.simulation.passes.conservative_plan import new_plan
 from transom.traces import Workload, read_swf
 
 RULES = ("fcfs", "fcfs", "sjf", "largest", "saf", "wfp3")

@@ -8,8 +8,6 @@ Only jobs that may move into what has become free are looked at (:mod:`~transom.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from transom._system.compiling import compiled, inlined, no_refcount
@@ -33,87 +31,49 @@ from transom.simulation.core.events import (
     State,
     occupy,
 )
-from transom.simulation.core.noted_promises import Noted, new_noted, note
+from transom.simulation.core.noted_promises import note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.availability import (
     FREED,
     TAKEN,
-    Profile,
     add,
-    clear,
-    earliest,
-    new_profile,
     trim,
+)
+from transom.simulation.passes.conservative_plan import (
+    HELD_BY,
+    OVERDUE,
+    Plan,
+    forget,
+    leave,
+    note_begin,
+    reserve,
+    rise,
+    take_top,
 )
 from transom.simulation.passes.freed_time import (
     GROUP,
     NOBODY,
-    Freed,
     bit_of,
     call,
     first_of,
     group_may_jump,
     jump,
-    link,
     may_jump,
     measure_group,
-    new_freed,
-    plan,
     seat,
     slide,
     smallest_request,
     unlink,
-    unplan,
-    unseat,
 )
-from transom.simulation.passes.service_plan import enter_changes, next_release, stays, use_limits
+from transom.simulation.passes.service_plan import enter_changes, stays, use_limits
 from transom.simulation.passes.slides import (
     FURTHER,
-    Slides,
     clear_steps,
     copy_further,
     enter_steps,
     has_room,
-    new_slides,
     raise_steps,
 )
-from transom.simulation.passes.stretches import first_stretch
-
-
-class Plan(NamedTuple):
-    """The reservations: ``begin`` per job (-1 for none), shape ``(jobs,)``, and the free profile.
-
-    ``heap`` holds the jobs with a reservation, the earliest on top, ``where`` the place of each in it. ``at``: how
-    many those are; whether the last plan was made behind a job past its walltime: it only guesses when that
-    ends, so it is made afresh. ``noted`` is for whoever records the reservations.
-    """
-
-    begin: IntArray
-    profile: Profile
-    slides: Slides
-    freed: Freed
-    heap: IntArray
-    where: IntArray
-    at: IntArray
-    noted: Noted
-
-
-HELD_BY, OVERDUE = range(2)
-
-
-def new_plan(state: State, recorded: bool = False) -> Plan:
-    """The plan before the first event: everything is free; ``recorded`` if its reservations are."""
-    jobs = len(state.jobs)
-    return Plan(
-        begin=np.full(jobs, -1, np.int64),
-        profile=new_profile(state.free, 2 * jobs + 4 + len(state.at)),
-        slides=new_slides(len(state.free)),
-        freed=new_freed(state),
-        heap=np.empty(jobs, np.int64),
-        where=np.empty(jobs, np.int64),
-        at=np.zeros(2, np.int64),
-        noted=new_noted(jobs if recorded else 0),
-    )
 
 
 @compiled
@@ -139,7 +99,7 @@ def conservative_pass(
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
     if overdue or p.at[OVERDUE] or at[REPLAN]:
-        _forget(s, p, reordered)
+        forget(s, p, reordered)
         if at[CHANGES] > 0:
             enter_changes(p.profile, at, np.zeros((1, DEMAND + p.profile.low.shape[1]), np.int64))
     elif freed > now:
@@ -154,41 +114,8 @@ def conservative_pass(
             i -= 1
         picks[k] = i
     for k in range(new):
-        _reserve(s, p, s.queue[picks[k]], reordered)
+        reserve(s, p, s.queue[picks[k]], reordered)
     return _start_due(s, p, picks, modes, reordered, overdue)
-
-
-@no_refcount
-def _reserve(s: State, p: Plan, job: int, reordered: bool) -> None:
-    now, f = s.at[NOW], p.freed
-    plan(f, p.profile, s.jobs, job)
-    begin = first_stretch(f.stretches, p.profile, s.jobs, job, NEVER)
-    if begin == now and not stays(s.jobs, s.at, job):
-        begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
-    _hold(s, p, job, begin, reordered)
-
-
-@no_refcount
-def _hold(s: State, p: Plan, job: int, begin: int, reordered: bool) -> None:
-    """Reserve for a job from ``begin`` on."""
-    _note_begin(s, p, job, begin)
-    if begin < NEVER:  # where nodes are out of service, some jobs fit never
-        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
-    if begin > s.at[NOW]:
-        s.jobs[job, HELD] = 1
-    if not reordered:
-        seat(p.freed, s.jobs, job, s.jobs[job, RANK], begin)
-    p.where[job] = p.at[HELD_BY]
-    p.at[HELD_BY] += 1
-    _rise(p, job)
-
-
-@inlined
-def _note_begin(s: State, p: Plan, job: int, begin: int) -> None:
-    """Write down what a job is promised: every promise is made or moved here."""
-    p.begin[job] = begin
-    note(p.noted, job, begin, s.at[NOW])
-    link(p.freed, job, begin)
 
 
 @no_refcount
@@ -257,8 +184,8 @@ def _move(s: State, p: Plan, job: int, old: int, new: int) -> None:
     """Give a job an earlier begin; the profile is to know of its nodes later."""
     nodes, length = s.jobs[job, DEMAND], s.jobs[job, WALLTIME]
     unlink(p.freed, job, old)
-    _note_begin(s, p, job, new)
-    _rise(p, job)
+    note_begin(s, p, job, new)
+    rise(p, job)
     # Where it slides, what it held and holds again stays as it is.
     taken_until, freed_from = min(old, new + length), max(old, new + length)
     raise_steps(p.slides.taken, new, taken_until, nodes)
@@ -285,59 +212,6 @@ def _apply_slides(s: State, p: Plan, smallest: int) -> None:
     clear_steps(freed)
 
 
-@no_refcount
-def _forget(s: State, p: Plan, reordered: bool) -> None:
-    """Take all reservations back: what is free follows from the running jobs alone."""
-    _clear_to_running(s, p)
-    for i in range(s.at[QUEUED]):
-        job = s.queue[i]
-        if p.begin[job] >= 0:
-            _leave(s, p, job, reordered)
-            p.begin[job] = -1
-    p.at[HELD_BY] = 0
-
-
-@no_refcount
-def _clear_to_running(s: State, p: Plan) -> None:
-    """Let the profile know of the running jobs alone."""
-    now = s.at[NOW]
-    clear(p.profile, now, s.free)
-    for i in range(s.at[RUNNING]):
-        end = max(s.expected[i, 0], now + 1)
-        add(p.profile, s.jobs, s.expected[i, 1], end, NEVER, FREED)
-
-
-@compiled
-def restore_plan(s: State, p: Plan, begin: IntArray, reordered: bool) -> None:
-    """Take over the reservations of an earlier pass into a new plan.
-
-    Parameters
-    ----------
-    s : a state between two passes; it is woken at the first of these reservations.
-    begin : when each job is to start, -1 where none is reserved for it, shape ``(jobs,)``.
-    reordered : whether the order of the queue changes from pass to pass.
-    """
-    _clear_to_running(s, p)
-    for i in range(s.at[QUEUED]):
-        job = s.queue[i]
-        if begin[job] >= 0:
-            plan(p.freed, p.profile, s.jobs, job)
-            _hold(s, p, job, begin[job], reordered)
-            if not reordered:  # what became free since the job was looked at last is not known
-                p.freed.called[s.jobs[job, RANK] // GROUP] |= bit_of(s.jobs[job, RANK])
-    if p.at[HELD_BY] > 0:
-        s.at[WAKE] = p.begin[p.heap[0]]
-    s.at[REPLAN] = s.at[RUNNING] > 0 and s.expected[0, 0] < s.at[NOW]  # behind a job past its walltime
-
-
-@no_refcount
-def _leave(s: State, p: Plan, job: int, reordered: bool) -> None:
-    """A job waits no more, or not for the begin it has."""
-    unplan(p.freed, s.jobs, job, p.begin[job])
-    if not reordered:
-        unseat(p.freed, p.begin, s.jobs[job, RANK])
-
-
 @compiled
 def _start_due(
     s: State, p: Plan, picks: IntArray, modes: IntArray, reordered: bool, overdue: bool
@@ -346,11 +220,11 @@ def _start_due(
     count = 0
     while p.at[HELD_BY] > 0 and p.begin[p.heap[0]] == now:
         job = p.heap[0]
-        _take_top(p)
+        take_top(p)
         note(p.noted, job, now, now)
         picks[count] = job
         count += 1
-        _leave(s, p, job, reordered)
+        leave(s, p, job, reordered)
     _find(s, p, picks, count, reordered)
     if at[LIMITS] > 0:
         count = _keep_those_that_stay(s, p, picks, count)
@@ -420,36 +294,3 @@ def _find(s: State, p: Plan, picks: IntArray, count: int, reordered: bool) -> No
                 high = middle
         picks[k] = low
     sort_in_place(picks[:count])
-
-
-@inlined
-def _rise(p: Plan, job: int) -> None:
-    """Move a job up in the heap to where its begin belongs."""
-    i, begin = p.where[job], p.begin[job]
-    while i > 0:
-        above = p.heap[(i - 1) // 2]
-        if p.begin[above] <= begin:
-            break
-        p.heap[i] = above
-        p.where[above] = i
-        i = (i - 1) // 2
-    p.heap[i] = job
-    p.where[job] = i
-
-
-@no_refcount
-def _take_top(p: Plan) -> None:
-    p.at[HELD_BY] -= 1
-    size = p.at[HELD_BY]
-    job, i = p.heap[size], 0
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and p.begin[p.heap[child + 1]] < p.begin[p.heap[child]]:
-            child += 1
-        if p.begin[job] <= p.begin[p.heap[child]]:
-            break
-        p.heap[i] = p.heap[child]
-        p.where[p.heap[i]] = i
-        i = child
-    p.heap[i] = job
-    p.where[job] = i

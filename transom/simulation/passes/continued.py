@@ -17,7 +17,7 @@ from transom.simulation.core.events import START, State, reset
 from transom.simulation.core.replay import new_state
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule, site_order
-from transom.simulation.passes.conservative_backfill import Plan, new_plan, restore_plan
+from transom.simulation.passes.conservative_plan import Plan, new_plan, restore_plan
 from transom.simulation.passes.queue_order import QueueOrder, forget_kinds, queue_order
 from transom.simulation.passes.rule_replay import Tables, run_conservative, run_plain_or_easy
 from transom.traces.workload import Workload

@@ -16,7 +16,8 @@ from transom.simulation.core.noted_promises import COUNT, ENOUGH, ROW
 from transom.simulation.core.promise_log import PromiseLog
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.passes.conservative_backfill import Plan, conservative_pass, new_plan
+from transom.simulation.passes.conservative_backfill import conservative_pass
+from transom.simulation.passes.conservative_plan import Plan, new_plan
 from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
 from transom.simulation.passes.queue_order import QueueOrder, queue_order, reorder
 

@@ -14,7 +14,8 @@ from transom.simulation.core.decision import Backfilling, Decision, Reservation
 from transom.simulation.core.events import COUNTERS, DEMAND, NEVER, NOW, QUEUED, RUNNING, SUBMIT, WALLTIME, State
 from transom.simulation.core.schedule import BACKFILLED
 from transom.simulation.passes.availability import add
-from transom.simulation.passes.conservative_backfill import Plan, conservative_pass, new_plan
+from transom.simulation.passes.conservative_backfill import conservative_pass
+from transom.simulation.passes.conservative_plan import Plan, new_plan
 from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
 
 

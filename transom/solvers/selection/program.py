@@ -9,8 +9,9 @@ import numpy as np
 
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import among
-from transom.solvers.selection import tree
+from transom.solvers.selection import branching
 from transom.solvers.selection.linear_program import Tableau, rebuild
+from transom.solvers.selection.tree import search
 from transom.stop import Budget
 
 _SECONDS = 0.004  # between two looks at the clock
@@ -226,21 +227,27 @@ class _Search:
         scaled = program.weights / unit
         # What relaxations maximise beside it; bounds are always about the first.
         both = np.vstack((scaled, scaled if guide is None else scaled * guide))
-        self._scaled = tree.Scaled(program.rows / shift[:, None], program.limits / shift, both, unit)
-        self._rows = tree.Rows(program.rows, program.limits, program.weights)
+        self._scaled = branching.Scaled(program.rows / shift[:, None], program.limits / shift, both, unit)
+        self._rows = branching.Rows(program.rows, program.limits, program.weights)
         needs, order = program.relations.needs, program.relations.order
-        self._order = tree.Order(needs, order, bool(order.any()))
+        self._order = branching.Order(needs, order, bool(order.any()))
         self.basis = np.arange(n, n + m) if basis is None else basis.copy()
         place = np.empty(n + m, np.int64)
         self._tableau = Tableau(np.empty((m + 1, n + m)), self.basis, place, np.zeros(n), np.zeros(m))
         self._state, trail, branches = (
-            np.zeros(tree.FIELDS, np.int64),
+            np.zeros(branching.FIELDS, np.int64),
             np.zeros(n, np.int64),
             np.zeros((n + 1, 3), np.int64),
         )
-        self._branching = tree.Branching(self._state, np.full(n, -1, np.int64), trail, branches, np.zeros(n, np.int8))
-        self._state[tree.BEST], self._state[tree.ENOUGH], self._state[tree.ROOT] = above, self.enough, self.enough
-        self._state[tree.FEW] = _FEW
+        self._branching = branching.Branching(
+            self._state, np.full(n, -1, np.int64), trail, branches, np.zeros(n, np.int8)
+        )
+        self._state[branching.BEST], self._state[branching.ENOUGH], self._state[branching.ROOT] = (
+            above,
+            self.enough,
+            self.enough,
+        )
+        self._state[branching.FEW] = _FEW
         self._nodes = min(16, max(1, _ENTRIES // self._tableau.table.size))
         rebuild(self._tableau, self._scaled.rows, both[1])
 
@@ -250,14 +257,14 @@ class _Search:
         while True:
             allowed = budget.iterations_left()
             share = int(min(left, self._nodes, math.inf if allowed is None else allowed))
-            before, since = int(self._state[tree.NODES]), budget.seconds()
-            why = tree.search(self._branching, self._tableau, self._rows, self._scaled, self._order, share)
-            spent = int(self._state[tree.NODES]) - before
+            before, since = int(self._state[branching.NODES]), budget.seconds()
+            why = search(self._branching, self._tableau, self._rows, self._scaled, self._order, share)
+            spent = int(self._state[branching.NODES]) - before
             budget.spend(spent)
-            if self._state[tree.FOUND]:
-                self._state[tree.FOUND] = 0
+            if self._state[branching.FOUND]:
+                self._state[branching.FOUND] = 0
                 self.found.append(self._branching.best.astype(bool))
-            if why == tree.FINISHED:
+            if why == branching.FINISHED:
                 return True
             left -= spent
             if left <= 0 or budget.done():
@@ -269,7 +276,7 @@ class _Search:
     @property
     def bound(self) -> int:
         """A bound that holds for everything, from the relaxation at the root."""
-        return int(self._state[tree.ROOT])
+        return int(self._state[branching.ROOT])
 
     @property
     def flat(self) -> bool:
@@ -279,11 +286,13 @@ class _Search:
 
     def raise_to(self, value: int) -> None:
         """Look only for what is worth more."""
-        self._state[tree.BEST] = max(value, int(self._state[tree.BEST]))
+        self._state[branching.BEST] = max(value, int(self._state[branching.BEST]))
 
     def decided(self) -> int:
         """How many variables are fixed at the root."""
-        return int(self._branching.branches[0, 2]) if self._state[tree.DEPTH] else int(self._state[tree.TRAIL])
+        return (
+            int(self._branching.branches[0, 2]) if self._state[branching.DEPTH] else int(self._state[branching.TRAIL])
+        )
 
     def core(self) -> _Search:
         """A search for something better, among what is not decided at the root."""
@@ -299,7 +308,7 @@ class _Search:
             limits=program.limits - program.rows[:, self._taken].sum(axis=1),
             relations=program.relations.among(self._open),
         )
-        return _Search(inner, int(self._state[tree.BEST]) - base, self.enough - base, None)
+        return _Search(inner, int(self._state[branching.BEST]) - base, self.enough - base, None)
 
     def widened(self, chosen: BoolArray) -> BoolArray:
         """A choice of the core as one of all."""

@@ -7,13 +7,29 @@ in its arrays.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put
-from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
+from transom.models.arrays import BoolArray, IntArray, SmallArray
+from transom.solvers.selection.branching import (
+    AGE,
+    BEST,
+    DEPTH,
+    ENOUGH,
+    FEW,
+    FINISHED,
+    FOUND,
+    NODES,
+    PAUSED,
+    ROOT,
+    TRAIL,
+    Branching,
+    Order,
+    Rows,
+    Scaled,
+)
+from transom.solvers.selection.enumeration import enumerate_few
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
     INFEASIBLE,
@@ -24,74 +40,6 @@ from transom.solvers.selection.linear_program import (
     relax,
     safe_bound,
 )
-
-
-class Rows(NamedTuple):
-    """The program: most ``weights @ x`` where ``exact @ x <= limits``, int64, shapes ``(n,)``, ``(m, n)``, ``(m,)``."""
-
-    exact: IntArray
-    limits: IntArray
-    weights: IntArray
-
-
-class Scaled(NamedTuple):
-    """The same for relaxations, rows, limits and weights scaled to at most 1.
-
-    Parameters
-    ----------
-    rows, limits : shapes ``(m, n)`` and ``(m,)``.
-    weights : the weights, and what relaxations maximise instead, shape ``(2, n)``.
-    unit : what the weights were divided by.
-    """
-
-    rows: FloatArray
-    limits: FloatArray
-    weights: FloatArray
-    unit: float
-
-
-class Order(NamedTuple):
-    """Which variable is at most which other, closed, bool, shape ``(n, n)``.
-
-    Parameters
-    ----------
-    needs : in any solution.
-    order : the same with what only excludes equal solutions.
-    linked : whether there is any.
-    """
-
-    needs: BoolArray
-    order: BoolArray
-    linked: bool
-
-
-class Branching(NamedTuple):
-    """Where the search stands; changed in place.
-
-    Parameters
-    ----------
-    state : the fields below.
-    fixed : 0 or 1 where a variable is fixed, else -1, shape ``(n,)``.
-    trail : what is fixed in which order, shape ``(n,)``.
-    branches : variable, other value or -1 and start in the trail of each depth, shape ``(n + 1, 3)``.
-    best : the best solution found, shape ``(n,)``.
-    """
-
-    state: IntArray
-    fixed: IntArray
-    trail: IntArray
-    branches: IntArray
-    best: SmallArray
-
-
-DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT, FEW = range(9)
-"""Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
-tableau was computed anew; a value that is known to be the most; the bound at the root;
-from how many free variables on all choices are gone through."""
-FIELDS = 9
-
-PAUSED, FINISHED = range(2)
-"""Why :func:`search` returned: its nodes are spent, or nothing better than ``best`` is left."""
 
 _STEPS = 400  # of the dual simplex at a node
 _ANEW = 300  # steps after which the tableau is computed anew
@@ -324,110 +272,3 @@ def _branch(fixed: IntArray, order: Order, tableau: Tableau, gap: float) -> tupl
         if fixed[j] < 0:
             return j, 1
     return -1, 0
-
-
-@compiled
-def enumerate_few(
-    branching: Branching, program: Rows, order: Order, reduced: FloatArray, bound: float, scale: float
-) -> int:
-    """Go through all choices of the free variables, cut off by what can still be met, and keep the best.
-
-    Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
-    """
-    state, fixed, best = branching.state, branching.fixed, branching.best
-    exact, limits, weights = program
-    m, n = exact.shape
-    free = np.empty(n - state[TRAIL], np.int64)
-    used = np.zeros(m, np.int64)
-    value, count = 0, 0
-    for j in range(n):
-        if fixed[j] < 0:
-            # Those that cost most when they change sides come first, then large ones.
-            at = count
-            while at > 0 and (
-                abs(reduced[free[at - 1]]) < abs(reduced[j]) - 1e-12
-                or (abs(reduced[free[at - 1]]) <= abs(reduced[j]) + 1e-12 and weights[free[at - 1]] < weights[j])
-            ):
-                free[at] = free[at - 1]
-                at -= 1
-            free[at] = j
-            count += 1
-        elif fixed[j] == 1:
-            value += weights[j]
-            for i in range(m):
-                used[i] += exact[i, j]
-    # What the variables from a position on can still add, and take off a row.
-    more = np.zeros(count + 1, np.int64)
-    less = np.zeros((count + 1, m), np.int64)
-    for k in range(count - 1, -1, -1):
-        more[k] = more[k + 1] + weights[free[k]]
-        for i in range(m):
-            less[k, i] = less[k + 1, i] + min(0, exact[i, free[k]])
-    side = np.full(n, -1, np.int8)
-    tried = np.zeros(count + 1, np.int8)
-    bounds = np.empty(count + 1)
-    bounds[0] = bound
-    goal = (state[BEST] + 1.0) / scale
-    goal -= abs(goal) * 5e-16
-    k = 0
-    if value + more[0] <= state[BEST]:
-        return 0
-    for i in range(m):
-        if used[i] + less[0, i] > limits[i]:
-            return 0
-    steps = 0
-    while k >= 0:
-        steps += 1
-        if k == count:
-            # Everything has been checked on the way.
-            for j in range(n):
-                best[j] = fixed[j] if fixed[j] >= 0 else side[j]
-            state[BEST] = value
-            state[FOUND] = 1
-            goal = (value + 1.0) / scale
-            goal -= abs(goal) * 5e-16
-            k -= 1
-            continue
-        j = free[k]
-        if side[j] == 1:
-            value -= weights[j]
-            for i in range(m):
-                used[i] -= exact[i, j]
-        side[j] = -1
-        if tried[k] == 2:
-            tried[k] = 0
-            k -= 1
-            continue
-        wanted = 1 if reduced[j] >= 0.0 else 0
-        taken = wanted if tried[k] == 0 else 1 - wanted
-        bounds[k + 1] = bounds[k] if tried[k] == 0 else bounds[k] - abs(reduced[j])
-        tried[k] += 1
-        if bounds[k + 1] < goal:
-            continue
-        if taken == 0 and value + more[k + 1] <= state[BEST]:
-            continue
-        fits = True
-        for i in range(m):
-            if used[i] + taken * exact[i, j] + less[k + 1, i] > limits[i]:
-                fits = False
-                break
-        if not fits or (order.linked and not _follows(order.order, side, free, k, taken)):
-            continue
-        side[j] = taken
-        if taken == 1:
-            value += weights[j]
-            for i in range(m):
-                used[i] += exact[i, j]
-        k += 1
-    return steps
-
-
-@no_refcount
-def _follows(order: BoolArray, side: SmallArray, free: IntArray, k: int, taken: int) -> bool:
-    """Whether a variable may take this value beside those before it."""
-    for at in range(k):
-        if taken == 1 and side[free[at]] == 0 and order[free[k], free[at]]:
-            return False
-        if taken == 0 and side[free[at]] == 1 and order[free[at], free[k]]:
-            return False
-    return True

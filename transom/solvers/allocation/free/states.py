@@ -13,6 +13,7 @@ from transom.models.arrays import IntArray
 from transom.solvers.allocation.free import dp
 from transom.solvers.allocation.free.splits import Splits
 from transom.solvers.allocation.free.table import Candidate, Field, Layer, Mark, Program, Rounding, States
+from transom.solvers.allocation.free.tails import pod_best, tails
 from transom.solvers.allocation.free_bound import Prices
 from transom.solvers.allocation.shape import Shape
 
@@ -54,10 +55,10 @@ class Layers:
         values -= np.repeat(prices, shape.caps + 1) * counts
         widest = min(most, int(held.max()))
         inner, outer = np.empty((types, leaves, widest + 1)), np.empty((types, pods + 1, most + 1))
-        dp.tails(shape, pricing, values, pay, inner, outer)
+        tails(shape, pricing, values, pay, inner, outer)
         pod_bests = np.zeros(pods)
         if pay.any():
-            dp.pod_best(shape, pricing, pay, pod_bests)
+            pod_best(shape, pricing, pay, pod_bests)
         jobs_best = outer[np.arange(types), 0, shape.sizes]
         self.most = float((shape.mult * jobs_best).sum() + prices @ shape.caps + pod_bests.sum())
         """The dual value: no solution saves more."""
