@@ -27,7 +27,7 @@ def kinds(found: Comparison) -> list[str]:
 def test_a_store_against_itself_is_the_same() -> None:
     rows = [row(name, f"i{number}", value=float(number)) for name in "ab" for number in range(8)]
     found = compared(rows, rows)
-    assert (found.shared, found.missing, found.added, found.circumstances, found.events) == (16, [], [], [], [])
+    assert (found.shared, found.missing, found.added, found.provenance, found.events) == (16, [], [], [], [])
     assert [(change.quality, change.speed, change.time_ratio) for change in found.changes] == [("same", "same", 1)] * 2
     assert not found.regressed
 
@@ -211,11 +211,11 @@ def test_nothing_in_common_is_an_error() -> None:
         compared([row("a")], [row("a", seed=1)])
 
 
-def test_circumstances_that_differ_are_reported() -> None:
+def test_provenance_that_differ_are_reported() -> None:
     before = row("a", machine={"host": "x", "cores": 4}, versions={"numpy": "1"}, code="c1")
     after = row("a", machine={"host": "y", "cores": 4}, versions={"numpy": "2", "scipy": "1"}, code="c2", workers=3)
     before, after = (msgspec.structs.replace(run, load=load) for run, load in ((before, 0.2), (after, 4.0)))
-    assert compared([before], [after]).circumstances == [
+    assert compared([before], [after]).provenance == [
         "machine: host: x before, y after",
         "versions: numpy: 1 before, 2 after",
         "versions: scipy: none before, 1 after",

@@ -81,7 +81,7 @@ class Incumbents:
         self._answers = [os.open(folder / name, flags, 0o600) for name in _ANSWERS]
         self._process = os.getpid()
         self._lock, self._late = Lock(), Event()
-        self._news: _News | None = None
+        self._latest: _Incumbent | None = None
         self._number = self._steps = 0  # of what was written of this run
         self._solution: Any = None
         self._infeasible = False
@@ -94,7 +94,7 @@ class Incumbents:
             if self._number or self._steps:
                 for file in (self._curve, *self._answers):
                     os.ftruncate(file, 0)
-            self._news = self._solution = None
+            self._latest = self._solution = None
             self._number = self._steps = 0
             self._infeasible, self._spent = False, 0.0
 
@@ -102,17 +102,17 @@ class Incumbents:
         """A stop of the same criteria whose budget hands over what solvers report to it."""
         return _WatchedStop(*astuple(stop)).reporting(self)
 
-    def report(self, news: _News, elapsed: float) -> None:
+    def report(self, latest: _Incumbent, elapsed: float) -> None:
         """Hand over what is new, now if the share of the time so far [s] allows that."""
         if os.getpid() != self._process:
             return  # a copy of the worker that a solver made
-        self._news = news
+        self._latest = latest
         if self._spent > FREE + SHARE * elapsed or not self._lock.acquire(blocking=False):
             if not self._late.is_set():
                 self._late.set()
             return
         try:
-            self._write(news)
+            self._write(latest)
         finally:
             self._lock.release()
 
@@ -121,27 +121,27 @@ class Incumbents:
             sleep(_PAUSE)
             self._late.clear()
             with self._lock:
-                if self._news is not None:
-                    self._write(self._news)
+                if self._latest is not None:
+                    self._write(self._latest)
 
-    def _write(self, news: _News) -> None:
+    def _write(self, latest: _Incumbent) -> None:
         begun = thread_time()
-        if news.solution is not self._solution or news.infeasible != self._infeasible:
-            answer = Answer(news.seconds, _plain(news.value), _arrays(news.solution), news.infeasible)
+        if latest.solution is not self._solution or latest.infeasible != self._infeasible:
+            answer = Answer(latest.seconds, _plain(latest.value), _arrays(latest.solution), latest.infeasible)
             data = msgspec.msgpack.encode(answer)
             self._number += 1
             head = (self._number, len(data))
             file = self._answers[self._number % 2]
             os.pwrite(file, _HEAD.pack(*head, _checksum(*head, data)) + data, 0)
-            self._solution, self._infeasible = news.solution, news.infeasible
-        if news.steps > self._steps:
-            new = (_STEP.pack(*map(_number, step)) for step in news.curve[self._steps : news.steps])
+            self._solution, self._infeasible = latest.solution, latest.infeasible
+        if latest.steps > self._steps:
+            new = (_STEP.pack(*map(_number, step)) for step in latest.curve[self._steps : latest.steps])
             os.write(self._curve, b"".join(new))
-            self._steps = news.steps
+            self._steps = latest.steps
         self._spent += thread_time() - begun
 
 
-class _News(NamedTuple):
+class _Incumbent(NamedTuple):
     """What a budget knows at a moment: the best answer, when it came, and so many steps of the curve."""
 
     solution: Any
@@ -231,8 +231,8 @@ class _WatchedBudget(Budget):
         self._report()
 
     def _report(self) -> None:
-        news = _News(self.solution, self.value, self._found_at, self.infeasible, self.curve, len(self.curve))
-        self._incumbents.report(news, self.seconds())
+        latest = _Incumbent(self.solution, self.value, self._found_at, self.infeasible, self.curve, len(self.curve))
+        self._incumbents.report(latest, self.seconds())
 
 
 class _WatchedStop(Stop):

@@ -113,7 +113,7 @@ class Comparison(NamedTuple):
 
     Attributes
     ----------
-    circumstances : in which machine, versions and code differ, in words.
+    provenance : in which machine, versions and code differ, in words.
     shared : how many runs both have.
     missing, added : runs of the first store that the second lacks, and the other way round, in words, one for each
         set and solver.
@@ -121,7 +121,7 @@ class Comparison(NamedTuple):
     events : single runs that came out another way, the worst first.
     """
 
-    circumstances: list[str]
+    provenance: list[str]
     shared: int
     missing: list[str]
     added: list[str]
@@ -158,7 +158,7 @@ def compare(before: pl.DataFrame, after: pl.DataFrame, library: BestKnown | None
     order = {kind: place for place, kind in enumerate(get_args(Kind))}
     events = _events(old, new) + _metric_events(before_common, after_common)
     return Comparison(
-        circumstances=differing(before.join(common, on="key", how="semi"), after.join(common, on="key", how="semi")),
+        provenance=differing(before.join(common, on="key", how="semi"), after.join(common, on="key", how="semi")),
         shared=len(common),
         missing=_only(before, common),
         added=_only(after, common),

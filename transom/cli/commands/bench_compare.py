@@ -52,7 +52,7 @@ def command(
 
 
 def _print(found: Comparison) -> None:
-    for difference in found.circumstances:
+    for difference in found.provenance:
         print(f"differs: {difference}")
     print(f"{found.shared} runs are in both")
     for word, runs in (("missing", found.missing), ("new", found.added)):

@@ -134,11 +134,11 @@ def _promised(folder: Path, schedule: Schedule) -> Promised:
     def note(rows: IntArray, jobs: IntArray, starts: IntArray) -> None:
         rows, jobs, starts = rows[starts >= 0], jobs[starts >= 0], starts[starts >= 0]
         at = order[np.searchsorted(ids, jobs, sorter=order)]
-        news, first = np.unique(at, return_index=True)
-        new = found.when[news] < 0
-        found.when[news[new]], found.first[news[new]] = times[rows[first[new]]], starts[first[new]]
+        firsts, first = np.unique(at, return_index=True)
+        new = found.when[firsts] < 0
+        found.when[firsts[new]], found.first[firsts[new]] = times[rows[first[new]]], starts[first[new]]
         _, back = np.unique(at[::-1], return_index=True)
-        found.last[news] = starts[::-1][back]
+        found.last[firsts] = starts[::-1][back]
 
     if holds_promises(folder):
         for each in read_promises(folder):
