@@ -58,6 +58,16 @@ class Solver(Protocol):
         """
 
 
+class TakesAll:
+    """A solver of every problem of its type."""
+
+    __slots__ = ()
+
+    def supports(self, problem: Any, /) -> str | None:
+        """None: it takes this problem."""
+        return None
+
+
 def solve(
     problem: Problem[SolutionT],
     solver: str | Solver = "auto",

@@ -17,7 +17,7 @@ from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray, frozen_ints
 from transom.models.fat_tree import FatTree
 from transom.models.shortest_path import ConstrainedPath
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 
@@ -119,7 +119,7 @@ class AllocationAnnealing(_PlainRepair):
 
 
 @dataclass(frozen=True, slots=True)
-class PathAnnealing(_PlainRepair):
+class PathAnnealing(_PlainRepair, TakesAll):
     """Simulated annealing on a constrained path: operation arcs are removed and set elsewhere.
 
     The path is packed as the static allocation is that it stands for: a step removes 1 to ``remove`` arcs,
@@ -151,10 +151,6 @@ class PathAnnealing(_PlainRepair):
 
     name: ClassVar[str] = "sa"
     solves: ClassVar[type] = ConstrainedPath
-
-    def supports(self, problem: ConstrainedPath, /) -> str | None:
-        """Every path."""
-        return None
 
     def __call__(
         self, problem: ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None

@@ -11,14 +11,14 @@ from transom.heuristics.joint.room import Jobs, insert, jobs_of, owners, room_of
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.joint import Joint
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 _PASSES = 30  # over the mandatory jobs, at most
 
 
 @dataclass(frozen=True, slots=True)
-class JointGreedy:
+class JointGreedy(TakesAll):
     """Mandatory jobs by falling size, then the others by falling weight per node, each by best fit.
 
     Best fit goes to the lowest level with a switch that has room for the job, there to the fullest one, and in it takes
@@ -29,10 +29,6 @@ class JointGreedy:
 
     name: ClassVar[str] = "joint-greedy"
     solves: ClassVar[type] = Joint
-
-    def supports(self, problem: Joint, /) -> str | None:
-        """Every joint choice."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

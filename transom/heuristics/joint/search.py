@@ -15,7 +15,7 @@ from transom.heuristics.joint.greedy import TINY, JointGreedy, construct, order_
 from transom.heuristics.joint.room import Jobs, Room, cost_of, insert, jobs_of, move, owners, room_of
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.joint import Joint
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 _WORK = 30_000  # of a chunk of steps between two looks at the clock: jobs times leaf switches times levels
@@ -32,7 +32,7 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class JointSearch:
+class JointSearch(TakesAll):
     """Ruin and recreate: some started jobs give their nodes back, jobs start again in a blurred greedy order.
 
     It begins with the greedy answer or with ``start``. A step is kept if it is worth no less than the present state;
@@ -62,10 +62,6 @@ class JointSearch:
     def __post_init__(self) -> None:
         if self.patience < 1:
             raise SpecError(f"joint-search: patience must be >= 1, got {self.patience}")
-
-    def supports(self, problem: Joint, /) -> str | None:
-        """Every joint choice."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -17,6 +17,7 @@ from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
+from transom.solving import TakesAll
 from transom.stop import Budget, Stop
 
 _PER_BIT = 6e-8  # what a generation takes for each item of each solution, by and large [s]
@@ -25,7 +26,7 @@ _MATINGS = 10  # attempts to find children that are not in the population yet
 
 
 @dataclass(frozen=True, slots=True)
-class Genetic:
+class Genetic(TakesAll):
     """pymoo's genetic algorithm: tournaments, uniform crossover, bit flips, and repair to feasibility.
 
     A child that is too heavy loses its least efficient items, then everything that fits is added by
@@ -58,10 +59,6 @@ class Genetic:
     def __post_init__(self) -> None:
         if self.population < 2:
             raise SpecError(f"ga: population must be > 1, got {self.population}")
-
-    def supports(self, problem: Knapsack, /) -> str | None:
-        """Every knapsack."""
-        return None
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""

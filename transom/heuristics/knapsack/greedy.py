@@ -13,13 +13,14 @@ from transom.models.arrays import BoolArray, IntArray
 from transom.models.efficiency import alike, by_efficiency, dantzig
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, common_divisor, nothing_obvious, reduce
+from transom.solving import TakesAll
 from transom.stop import Budget
 
 __all__ = ["Greedy", "complete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Greedy:
+class Greedy(TakesAll):
     """Take items by falling value per weight, each one that still fits; or the best single item.
 
     Ties are broken by position. The better of the two is worth at least half of the optimum, and
@@ -32,10 +33,6 @@ class Greedy:
 
     name: ClassVar[str] = "greedy"
     solves: ClassVar[type] = Knapsack
-
-    def supports(self, problem: Knapsack, /) -> str | None:
-        """Every knapsack."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

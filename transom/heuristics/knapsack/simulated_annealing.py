@@ -17,6 +17,7 @@ from transom.models.arrays import BoolArray, IntArray
 from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
+from transom.solving import TakesAll
 from transom.stop import Budget
 
 _CHUNK = 4096  # steps between two looks at the clock
@@ -25,7 +26,7 @@ _MOVES = 64  # most flips of one step; a step that would need more is not taken
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedAnnealing:
+class SimulatedAnnealing(TakesAll):
     r"""Flip a random item, repair, and accept a loss :math:`\Delta` with probability :math:`e^{-\Delta/T}`.
 
     An item that comes in and does not fit pushes random others out; one that goes out makes room for
@@ -62,10 +63,6 @@ class SimulatedAnnealing:
             raise SpecError(f"sa: steps must be > 0, got {self.steps}")
         if not 0 < self.final <= self.initial < math.inf:
             raise SpecError(f"sa: 0 < final <= initial must hold, got final={self.final}, initial={self.initial}")
-
-    def supports(self, problem: Knapsack, /) -> str | None:
-        """Every knapsack."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

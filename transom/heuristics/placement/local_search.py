@@ -14,7 +14,7 @@ from transom.heuristics.placement.filling import Filling, empty, fill_by_room, f
 from transom.heuristics.placement.rules import by_density
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 _CHUNK = 256  # steps between two looks at the clock
@@ -22,7 +22,7 @@ _WORK = 100_000  # of a chunk at most, in pairs of task and machine
 
 
 @dataclass(frozen=True, slots=True)
-class LocalSearch:
+class LocalSearch(TakesAll):
     """Ruin and recreate: take some instances off a random machine, fill it again at random, keep what is no worse.
 
     It begins with the best of first-fit, best-fit and greedy, or with ``start``. A step is kept if it is worth at least
@@ -51,10 +51,6 @@ class LocalSearch:
     def __post_init__(self) -> None:
         if not 0 <= self.deviation < 1:
             raise SpecError(f"local-search: 0 <= deviation < 1 must hold, got {self.deviation}")
-
-    def supports(self, problem: Placement, /) -> str | None:
-        """Every placement."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -20,11 +20,11 @@ from transom.heuristics.placement.filling import (
 )
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.placement import Placement
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 
-class Rule:
+class Rule(TakesAll):
     """A rule; its answer leaves out nothing that still fits. It counts no iterations.
 
     Where more than a thousand instances of a task fit on a machine, they go a thousandth at a time.
@@ -33,10 +33,6 @@ class Rule:
     name: ClassVar[str]
     solves: ClassVar[type] = Placement
     skip_presolve: ClassVar[bool] = True  # where everything fits, it still matters where it goes
-
-    def supports(self, problem: Placement, /) -> str | None:
-        """Every placement."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

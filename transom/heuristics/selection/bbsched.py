@@ -18,6 +18,7 @@ from transom.heuristics.selection.rows import SelectionArrays
 from transom.models import Selection
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
+from transom.solving import TakesAll
 from transom.stop import Budget, Stop
 
 _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milliseconds
@@ -26,7 +27,7 @@ _BITS = 60  # jobs from which on 2**jobs is more than anybody counts
 
 
 @dataclass(frozen=True, slots=True)
-class BBSchedGenetic:
+class BBSchedGenetic(TakesAll):
     r"""BBSched's genetic algorithm: one bit per job, no repair, the oldest leave first.
 
     The population of :math:`\lceil 2^w / 50 \rceil` rows, from 10 to 25, for a chromosome of :math:`w` jobs begins
@@ -85,10 +86,6 @@ class BBSchedGenetic:
             )
         if not 0 <= self.mutation <= 1:
             raise SpecError(f"bbsched-ga: mutation must be from 0 to 1, got {self.mutation}")
-
-    def supports(self, problem: Selection, /) -> str | None:
-        """Every selection."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

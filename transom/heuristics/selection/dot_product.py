@@ -11,12 +11,12 @@ import numpy as np
 from transom.models.arrays import BoolArray
 from transom.models.selection import Selection
 from transom.models.selection_reduction import forced_jobs
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 
 @dataclass(frozen=True, slots=True)
-class DotProduct:
+class DotProduct(TakesAll):
     r"""Choose the job that goes best with what is free, again and again, until none fits.
 
     Of the jobs that fit, and all of whose required jobs are chosen, the one with the largest
@@ -36,10 +36,6 @@ class DotProduct:
     name: ClassVar[str] = "dot-product"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("moocore",)
-
-    def supports(self, problem: Selection, /) -> str | None:
-        """Every selection."""
-        return None
 
     def warm_up(self) -> None:
         """Import the library that judges fronts."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from transom.models.selection import Selection
 from transom.models.selection_reduction import forced_jobs
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 
 @dataclass(frozen=True, slots=True)
-class FirstCome:
+class FirstCome(TakesAll):
     """Start jobs in the order of the queue up to the first that does not fit, then every later one that does.
 
     The first part is the papers' naive FCFS, which stops there; how many jobs it starts is noted as ``naive``. But
@@ -30,10 +30,6 @@ class FirstCome:
     name: ClassVar[str] = "fcfs"
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("moocore",)
-
-    def supports(self, problem: Selection, /) -> str | None:
-        """Every selection."""
-        return None
 
     def warm_up(self) -> None:
         """Import the library that judges fronts."""

@@ -20,6 +20,7 @@ from transom.heuristics.selection.visited_set import VisitedSet
 from transom.models import Selection
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
+from transom.solving import TakesAll
 from transom.stop import Budget, Stop
 
 _PATIENCE = 100  # generations that add nothing to the archive, where the budget has no limit at all
@@ -30,7 +31,7 @@ _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milli
 
 
 @dataclass(frozen=True, slots=True)
-class Nsga2:
+class Nsga2(TakesAll):
     """pymoo's NSGA-II with repair, greedy completion and an archive of all that is not dominated.
 
     Children have two parents, one of them often from the archive, uniform crossover and bit flips; then jobs are
@@ -65,10 +66,6 @@ class Nsga2:
     def __post_init__(self) -> None:
         if self.population < 2:
             raise SpecError(f"nsga2: population must be > 1, got {self.population}")
-
-    def supports(self, problem: Selection, /) -> str | None:
-        """Every selection."""
-        return None
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""

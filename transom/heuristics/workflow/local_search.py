@@ -25,7 +25,7 @@ from transom.heuristics.workflow.schedules import Profile, clear, insert, list_s
 from transom.heuristics.workflow.tasks import Tasks, reverse, tasks_of
 from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 _WORK = 5_000  # tasks of a chunk of steps, between two looks at the clock
@@ -34,7 +34,7 @@ _MOVES = 3  # of a step, at most
 
 
 @dataclass(frozen=True, slots=True)
-class LocalSearch:
+class LocalSearch(TakesAll):
     """Moves of tasks in a priority list; of each list a schedule, justified backwards and forwards.
 
     It begins with the best of list scheduling (longest path, longest first) and HEFT, or with ``start``. A step moves
@@ -50,10 +50,6 @@ class LocalSearch:
 
     name: ClassVar[str] = "local-search"
     solves: ClassVar[type] = Workflow
-
-    def supports(self, problem: Workflow, /) -> str | None:
-        """Every workflow."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -12,7 +12,7 @@ from transom.heuristics.workflow.schedules import Profile, clear, insert, list_s
 from transom.heuristics.workflow.tasks import Tasks, longest_paths, tasks_of, waits_of
 from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget
 
 _CHUNK = 256  # tasks between two looks at the clock, at most,
@@ -22,16 +22,12 @@ SMALL = Workflow("w", ["a", "b", "c"], [2, 1, 1], [[0, 1]], resources=["m"], dem
 """What kernels are compiled for."""
 
 
-class Rule:
+class Rule(TakesAll):
     """List scheduling: whenever something ends, the rule's first task that fits starts. It counts no iterations."""
 
     name: ClassVar[str]
     solves: ClassVar[type] = Workflow
     skip_presolve: ClassVar[bool] = True  # the rule's own schedule is the answer
-
-    def supports(self, problem: Workflow, /) -> str | None:
-        """Every workflow."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -20,7 +20,7 @@ from transom.solvers.backends.native import defer_destructors, import_back_end, 
 from transom.solvers.joint.bound import joint_bound
 from transom.solvers.joint.prices import Losses, Prices
 from transom.solvers.joint.tree import Tree
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 _AT_LEAST = 2e-6  # what a binary of the model takes to make [s]
@@ -35,7 +35,7 @@ _TIES = 1e-9  # losses beyond the gap by less, in relative terms, may be roundin
 
 
 @dataclass(frozen=True, slots=True)
-class JointCpSat:
+class JointCpSat(TakesAll):
     r"""Binaries "job j starts" and "job j takes v nodes below switch u"; the value is linear in them.
 
     .. math:: a_{ju} = \sum_v v\, x_{juv}, \quad \sum_v x_{juv} \le s_j, \quad \sum_{u' \text{ below } u} a_{ju'} =
@@ -60,10 +60,6 @@ class JointCpSat:
     name: ClassVar[str] = "joint-cpsat"
     solves: ClassVar[type] = Joint
     needs: ClassVar[tuple[str, ...]] = ("ortools",)
-
-    def supports(self, problem: Joint, /) -> str | None:
-        """Every joint choice."""
-        return None
 
     def warm_up(self) -> None:
         """Import OR-Tools and compile the kernels of the greedy answer, the search and the prices."""

@@ -15,6 +15,7 @@ from transom.models.reduction import Reduced, reduce
 from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
+from transom.solving import TakesAll
 from transom.stop import Budget
 
 _PER_ITEM = 6e-6  # what it takes to build the model [s]
@@ -22,7 +23,7 @@ _AT_ONCE = 1000  # variables made between two looks at the clock: about 10 ms
 
 
 @dataclass(frozen=True, slots=True)
-class CpSat:
+class CpSat(TakesAll):
     """Constraint programming with clause learning and linear relaxations, in integers throughout.
 
     The best answer so far is its hint; solutions and bounds are handed over as they come. An iteration
@@ -48,10 +49,6 @@ class CpSat:
     def __post_init__(self) -> None:
         if self.presolve < 0:
             raise SpecError(f"cpsat: presolve must be >= 0, got {self.presolve}")
-
-    def supports(self, problem: Knapsack, /) -> str | None:
-        """Every knapsack."""
-        return None
 
     def warm_up(self) -> None:
         """Import OR-Tools."""

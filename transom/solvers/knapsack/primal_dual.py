@@ -21,6 +21,7 @@ from transom.solvers.knapsack.incumbent import warm_up as warm_up_greedy
 from transom.solvers.knapsack.remainder import Within, within
 from transom.solvers.knapsack.residues import ResidueSearch
 from transom.solvers.knapsack.sharpening import STATE, sharpen
+from transom.solving import TakesAll
 from transom.stop import Budget, Stop
 
 _TURNS = (300_000, 3_000_000, 100_000_000)  # states of the core, before each search under a cut
@@ -33,7 +34,7 @@ _REARRANGED = 1e-9  # what it takes at least to rearrange a byte of the states [
 
 
 @dataclass(frozen=True, slots=True)
-class PrimalDual:
+class PrimalDual(TakesAll):
     r"""Grow a core around the break item, with lists of undominated states.
 
     The items before the break item, in the order of efficiency, form the break solution. The core
@@ -76,10 +77,6 @@ class PrimalDual:
     def __post_init__(self) -> None:
         if self.memory <= 0:
             raise SpecError(f"primal-dual: memory must be > 0 MiB, got {self.memory}")
-
-    def supports(self, problem: Knapsack, /) -> str | None:
-        """Every knapsack."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

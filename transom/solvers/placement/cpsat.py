@@ -15,6 +15,7 @@ from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.placement.reduced import Reduced
 from transom.solvers.placement.rounding import Rounded, to_search
+from transom.solving import TakesAll
 from transom.stop import Budget
 
 _BITS = 44  # of amounts: with room to add some thousand of them
@@ -22,7 +23,7 @@ _PER_PAIR = 2e-5  # what it takes to build the model, for each pair of task and 
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementCpSat:
+class PlacementCpSat(TakesAll):
     """Constraint programming with clause learning, in integers; identical tasks are merged.
 
     Amounts of more than 44 bits are rounded so that everything that fits still fits: bounds hold, and answers count as
@@ -33,10 +34,6 @@ class PlacementCpSat:
     name: ClassVar[str] = "cpsat"
     solves: ClassVar[type] = Placement
     needs: ClassVar[tuple[str, ...]] = ("ortools",)
-
-    def supports(self, problem: Placement, /) -> str | None:
-        """Every placement."""
-        return None
 
     def warm_up(self) -> None:
         """Import OR-Tools."""

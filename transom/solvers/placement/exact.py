@@ -16,7 +16,7 @@ from transom.solvers.placement.prices import Prices, linear_prices, one_resource
 from transom.solvers.placement.reduced import Reduced, reduce
 from transom.solvers.placement.search import Path, Tree, search
 from transom.solvers.placement.tree import path_of, placed, tree_of
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 _PER_PAIR = 4e-6  # what the linear relaxation and the tree take for each pair of task and machine that fit [s]
@@ -29,7 +29,7 @@ _FINE = 1024  # parts of the gap in which the search gets deeper at first
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementExact:
+class PlacementExact(TakesAll):
     """Branch and bound over machine patterns, in exact integers, with a bound from the first moment on.
 
     Identical tasks are merged; of solutions that differ in the order of identical machines one is looked at. Prices of
@@ -49,10 +49,6 @@ class PlacementExact:
 
     name: ClassVar[str] = "placement-exact"
     solves: ClassVar[type] = Placement
-
-    def supports(self, problem: Placement, /) -> str | None:
-        """Every placement."""
-        return None
 
     def warm_up(self) -> None:
         """Import the linear programming and compile the kernels."""

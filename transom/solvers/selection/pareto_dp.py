@@ -12,12 +12,12 @@ from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers.selection.pareto_search import Halt, Search
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 
 @dataclass(frozen=True, slots=True)
-class ParetoDp:
+class ParetoDp(TakesAll):
     r"""Job by job with dominance and bounds in two halves, and a search for their best pairs.
 
     Two lists of choices grow by one job after the other, the shorter list first. A choice leaves its list where
@@ -78,10 +78,6 @@ class ParetoDp:
         for name in ("exchanges", "neighbourhoods"):
             if getattr(self, name) < 0:
                 raise SpecError(f"pareto-dp: {name} must be >= 0, got {getattr(self, name)}")
-
-    def supports(self, problem: Selection, /) -> str | None:
-        """Every selection."""
-        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""

@@ -26,7 +26,7 @@ from transom.solvers.workflow.bounds import (
     windows_of,
 )
 from transom.solvers.workflow.series import series_parts
-from transom.solving import presolve
+from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 _SHARE = 0.4  # of the time, that local search takes
@@ -57,7 +57,7 @@ class _Ticks(Scale):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkflowCpSat:
+class WorkflowCpSat(TakesAll):
     """Constraint programming with interval variables and cumulative resources; a bound is proved from the beginning on.
 
     A workflow is cut into parts that follow one another (:func:`~.series.series_parts`), which share the time.
@@ -71,10 +71,6 @@ class WorkflowCpSat:
     name: ClassVar[str] = "cpsat"
     solves: ClassVar[type] = Workflow
     needs: ClassVar[tuple[str, ...]] = ("ortools",)
-
-    def supports(self, problem: Workflow, /) -> str | None:
-        """Every workflow."""
-        return None
 
     def warm_up(self) -> None:
         """Import OR-Tools and compile the kernels."""
