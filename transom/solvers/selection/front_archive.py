@@ -39,8 +39,8 @@ class ArchiveTree(NamedTuple):
     Parameters
     ----------
     rows : leaf after leaf, :data:`SLOTS` rows each: values, then words.
-    nodes : per node the first of its two children, which are neighbours, the objective and the value that separate them
-        apart, and its depth; of a leaf, -1 and below for leaf 0 and so on, how many rows it holds, 0, and its depth.
+    nodes : per node the first of its two children, which are neighbours, the objective and the value that separate
+        them, and its depth; of a leaf, -1 and below for leaf 0 and so on, how many rows it holds, 0, and its depth.
         Then the least value of its rows by objective, and the largest one.
     counts : see :data:`NODES`.
     """
