@@ -148,6 +148,22 @@ def sum_of(values: NDArray[Any]) -> Any:
 
 
 @no_refcount
+def clear(values: NDArray[np.int64]) -> None:
+    """``values[:] = 0``, shape ``(n,)``."""
+    for i in range(len(values)):
+        values[i] = 0
+
+
+@compiled
+def front(values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """``values[:count].copy()``, shape ``(count,)``."""
+    found = np.empty(count, np.int64)
+    for i in range(count):
+        found[i] = values[i]
+    return found
+
+
+@no_refcount
 def put(target: NDArray[Any], source: NDArray[Any]) -> None:
     """``target[:] = source``, shape ``(n,)`` each."""
     for i in range(len(target)):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom._system.compiling import compiled
-from transom._system.sorting import largest
+from transom._system.sorting import clear, front, largest
 from transom.errors import ModelError, shown
 from transom.models.arrays import (
     UNSET,
@@ -405,25 +405,30 @@ def _job_costs(
     leaf: IntArray, pod: IntArray, owner: IntArray, sizes: IntArray, weights: IntArray, upper: IntArray
 ) -> FloatArray:
     jobs, n = len(sizes), len(owner)
-    costs = np.zeros(jobs)
+    costs = np.empty(jobs)
+    for job in range(jobs):
+        costs[job] = 0.0
     if n == 0:
         return costs
     # The entries of each job one after the other: counting sort.
-    begin = np.zeros(jobs + 1, np.int64)
+    begin = np.empty(jobs + 1, np.int64)
+    clear(begin)
     for i in range(n):
         if owner[i] >= 0:
             begin[owner[i] + 1] += 1
     for job in range(jobs):
         begin[job + 1] += begin[job]
-    at = begin[:-1].copy()
+    at = front(begin, jobs)
     entries = np.empty(begin[jobs], np.int64)
     for i in range(n):
         if owner[i] >= 0:
             entries[at[owner[i]]] = i
             at[owner[i]] += 1
-    in_leaf = np.zeros(largest(leaf) + 1, np.int64)
+    in_leaf = np.empty(largest(leaf) + 1, np.int64)
     # Pods, and below each switch of a level above pods, of which there are fewer.
-    in_pod = np.zeros(largest(pod) + 1, np.int64)
+    in_pod = np.empty(largest(pod) + 1, np.int64)
+    clear(in_leaf)
+    clear(in_pod)
     for job in range(jobs):
         leaf_pairs, pod_pairs = 0, 0
         for k in range(begin[job], begin[job + 1]):
@@ -453,12 +458,14 @@ def placing_order(owner: IntArray, sizes: IntArray, wrap: bool, once: bool) -> I
     ``once``: only the jobs that are consecutive in Q itself, as under the static rule.
     """
     jobs = len(sizes)
-    rank = np.full(jobs, -1, np.int64)
-    left = owner.copy()
+    rank, runs = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
+    for job in range(jobs):
+        rank[job] = -1
+    left = front(owner, len(owner))
     length = len(left)
     placed = 0
     while True:
-        runs = np.zeros(jobs, np.int64)
+        clear(runs)
         for i in range(length):
             job = left[i]
             if job >= 0 and (i == 0 or left[i - 1] != job):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import largest
+from transom._system.sorting import clear, largest
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray, whole
 
@@ -189,19 +189,21 @@ def block_cost_table(leaf: IntArray, pod: IntArray, sizes: IntArray, cost: HopCo
 @compiled
 def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArray, wrap: bool) -> FloatArray:
     n = len(leaf)
-    costs = np.full((len(sizes), n), np.inf)
+    costs = np.empty((len(sizes), n))
     if n == 0:
         return costs
     leaves, pods = 0, 0
     for i in range(n):
         leaves, pods = max(leaves, leaf[i] + 1), max(pods, pod[i] + 1)
-    in_leaf, in_pod = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
+    in_leaf, in_pod = np.empty(leaves, np.int64), np.empty(pods, np.int64)
     for row in range(len(sizes)):
         size = sizes[row]
+        for start in range(n):
+            costs[row, start] = np.inf
         if size > n or size < 1:
             continue
-        in_leaf[:] = 0
-        in_pod[:] = 0
+        clear(in_leaf)
+        clear(in_pod)
         leaf_pairs, pod_pairs = 0, 0
         for i in range(size):
             leaf_pairs += in_leaf[leaf[i]]

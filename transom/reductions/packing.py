@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import ascending, stable_order, sum_of
+from transom._system.sorting import ascending, front, stable_order, sum_of
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.shortest_path import ConstrainedPath
@@ -142,7 +142,7 @@ def _first_fit(costs: FloatArray, sizes: IntArray, counts: IntArray) -> tuple[In
                 step = sizes[r]
                 break
         i += step
-    return rows[:found].copy(), starts[:found].copy()
+    return front(rows, found), front(starts, found)
 
 
 @compiled
@@ -150,14 +150,15 @@ def distinct_sizes(sizes: IntArray) -> tuple[IntArray, IntArray]:
     """``np.unique(sizes, return_counts=True)``, at a tenth of its price for few jobs."""
     ordered = ascending(sizes)
     distinct = np.empty(len(sizes), np.int64)
-    counts = np.zeros(len(sizes), np.int64)
+    counts = np.empty(len(sizes), np.int64)
     found = 0
-    for size in ordered:
+    for i in range(len(ordered)):
+        size = ordered[i]
         if found == 0 or distinct[found - 1] != size:
-            distinct[found] = size
+            distinct[found], counts[found] = size, 0
             found += 1
         counts[found - 1] += 1
-    return distinct[:found].copy(), counts[:found].copy()
+    return front(distinct, found), front(counts, found)
 
 
 @compiled
@@ -169,7 +170,9 @@ def block_owners(sizes: IntArray, length: int, rows: IntArray, starts: IntArray)
         if k == 0 or sizes[ranked[k]] != sizes[ranked[k - 1]]:
             distinct[found] = k
             found += 1
-    owner = np.full(length, -1, np.int64)
+    owner = np.empty(length, np.int64)
+    for i in range(length):
+        owner[i] = -1
     for block in range(len(rows)):
         job = ranked[distinct[rows[block]]]
         distinct[rows[block]] += 1

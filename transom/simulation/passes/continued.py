@@ -134,7 +134,7 @@ def run_futures(
             forget_kinds(order)
         i, more = 0, True
         while more and i < len(targets):
-            _, more = run_plain_or_easy(s, easy, order, t, 0, _PASSES, False)
+            _, more = run_plain_or_easy(s, easy, None, order, t, 0, _PASSES, False)
             while i < len(targets) and s.jobs[targets[i], START] >= 0:
                 i += 1
         for i in range(len(targets)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from transom._system.compiling import no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
@@ -20,6 +22,13 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.service_plan import shadow_beside_maintenance
+
+
+class Starts(NamedTuple):
+    """What a pass fills in: queue positions of the jobs that start, and how they start, ``(n,)`` each."""
+
+    picks: IntArray
+    modes: IntArray
 
 
 @no_refcount
@@ -46,9 +55,9 @@ def easy_pass(
     expected: IntArray,
     free: IntArray,
     at: IntArray,
-    picks: IntArray,
-    modes: IntArray,
+    starts: Starts,
     extra: IntArray,
+    service: bool | None,
 ) -> tuple[int, int, int, int]:
     """Start the queue's head while it fits; then backfill around a reservation for it.
 
@@ -60,9 +69,10 @@ def easy_pass(
     Parameters
     ----------
     jobs, queue, expected, free, at : of the state; the jobs that start are placed in it.
-    picks, modes : filled with queue positions and start modes.
+    starts : filled.
     extra : what is left beside the head at its shadow time, kept from pass to pass,
         shape ``(1 + resources,)``.
+    service : as of :func:`shadow_time`.
 
     Returns
     -------
@@ -73,13 +83,14 @@ def easy_pass(
     # and extra are as they were, and it is later. Jobs past their walltime move both.
     if at[RUNNING] and expected[0, 0] <= at[NOW]:
         at[PASSED] = 0
+    picks, modes = starts.picks, starts.modes
     count = 0
     if at[PASSED] == 0:
         count = plain_pass(jobs, queue, expected, free, at, picks, modes)
         if count == at[QUEUED]:
             return count, 0, -1, -1
         jobs[queue[count], HELD] = 1
-        at[SHADOW] = shadow_time(jobs, expected, free, at, queue[count], extra)
+        at[SHADOW] = shadow_time(jobs, expected, free, at, queue[count], extra, service)
     head = queue[count]
     shadow = at[SHADOW]
     heads = count
@@ -103,14 +114,24 @@ def easy_pass(
 
 
 @no_refcount
-def shadow_time(jobs: IntArray, expected: IntArray, free: IntArray, at: IntArray, head: int, extra: IntArray) -> int:
+def shadow_time(
+    jobs: IntArray,
+    expected: IntArray,
+    free: IntArray,
+    at: IntArray,
+    head: int,
+    extra: IntArray,
+    service: bool | None,
+) -> int:
     """The earliest instant at which ``head`` fits by expected ends; ``extra`` is filled with the rest.
 
     A job that outran its walltime is expected to end the next second. Where nodes are out of service, so that the
-    head does not fit even when all have ended, that is never.
+    head does not fit even when all have ended, that is never. ``service`` is None where no node ever goes out of
+    service: what plans around that is not compiled then.
     """
-    if at[CHANGES] > 0:
-        return shadow_beside_maintenance(jobs, expected, free, at, head, extra)
+    if service is not None:  # noqa: SIM102  (the compiler leaves out what follows by this line alone)
+        if at[CHANGES] > 0:
+            return shadow_beside_maintenance(jobs, expected, free, at, head, extra)
     for r in range(len(extra)):
         extra[r] = free[r]
     now = at[NOW]

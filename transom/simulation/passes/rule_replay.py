@@ -18,7 +18,7 @@ from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.passes.conservative_backfill import conservative_pass
 from transom.simulation.passes.conservative_plan import Plan, new_plan
-from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
+from transom.simulation.passes.easy_backfill import Starts, easy_pass, plain_pass
 from transom.simulation.passes.queue_order import QueueOrder, queue_order, reorder
 
 _CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
@@ -58,6 +58,7 @@ def run_rule(
     """
     state, order, n = replay.state, queue_order(replay.rule, replay.jobs, replay.origin), len(replay.jobs)
     easy, extra = backfilling == "easy", np.empty(len(replay.state.free), np.int64)
+    service = None if replay.service is None else True
     plan = new_plan(state, promises is not None) if backfilling == "conservative" else None
     log = np.empty((len(COLUMNS), 2 * n + _CHUNK), np.int64)
     t = Tables(replay.runtime, replay.ids, log, np.empty(n, np.int64), np.empty(n, np.int64), extra)
@@ -67,7 +68,7 @@ def run_rule(
             if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
                 promises.take(plan.noted, replay.ids)
             return run_conservative(state, plan, order, t, row, until, arrived)
-        return run_plain_or_easy(state, easy, order, t, row, until, arrived)
+        return run_plain_or_easy(state, easy, service, order, t, row, until, arrived)
 
     rows, more = 0, True
     while more:
@@ -92,15 +93,23 @@ def run_rule(
 
 @compiled
 def run_plain_or_easy(
-    s: State, easy: bool, order: QueueOrder | None, t: Tables, row: int, until: int, arrived: bool
+    s: State,
+    easy: bool,
+    service: bool | None,
+    order: QueueOrder | None,
+    t: Tables,
+    row: int,
+    until: int,
+    arrived: bool,
 ) -> tuple[int, bool]:
     """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
 
     ``order``, if it is not None, orders the queue before each pass. ``arrived`` says that the events of the first pass
-    have been taken in, and its queue is in order.
+    have been taken in, and its queue is in order. ``service`` is None where no node goes out of service.
     """
     jobs, queue, ends, expected, ended, free, children, at = s
     runtime, ids, log, picks, modes, extra = t
+    starts = Starts(picks, modes)
     while row < until:
         if not arrived:
             if not advance(jobs, queue, ends, expected, ended, free, children, at):
@@ -112,7 +121,7 @@ def run_plain_or_easy(
         before(log, row, at, free)
         count, backfilled, head, begin = 0, 0, -1, -1
         if easy:
-            count, backfilled, head, begin = easy_pass(jobs, queue, expected, free, at, picks, modes, extra)
+            count, backfilled, head, begin = easy_pass(jobs, queue, expected, free, at, starts, extra, service)
         else:
             count = plain_pass(jobs, queue, expected, free, at, picks, modes)
         launch(jobs, queue, ends, at, runtime, picks, modes, count)

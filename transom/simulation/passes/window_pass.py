@@ -16,7 +16,7 @@ from transom.simulation.core.schedule import BACKFILLED
 from transom.simulation.passes.availability import add
 from transom.simulation.passes.conservative_backfill import conservative_pass
 from transom.simulation.passes.conservative_plan import Plan, new_plan
-from transom.simulation.passes.easy_backfill import easy_pass, plain_pass
+from transom.simulation.passes.easy_backfill import Starts, easy_pass, plain_pass
 
 
 def window_state(window: Window, queue: Sequence[int] | IntArray) -> State:
@@ -62,7 +62,7 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
         count = plain_pass(s.jobs, s.queue, s.expected, s.free, s.at, picks, modes)
     elif backfilling == "easy":
         count, _, head, begin = easy_pass(
-            s.jobs, s.queue, s.expected, s.free, s.at, picks, modes, np.empty(len(s.free), np.int64)
+            s.jobs, s.queue, s.expected, s.free, s.at, Starts(picks, modes), np.empty(len(s.free), np.int64), True
         )
     else:
         count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes, True)

@@ -107,7 +107,7 @@ class WindowPolicy:
                 first.append(protected)
                 protected = -1
             else:
-                shadow = shadow_time(state.jobs, state.expected, state.free, state.at, protected, extra)
+                shadow = shadow_time(state.jobs, state.expected, state.free, state.at, protected, extra, True)
 
         chosen, notes = self._choose(window, state.free, [*first, protected])
         kept_choice, cut = _cut(state, chosen, shadow, extra, protected >= 0)

@@ -30,7 +30,7 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, COLUMNS, READY, RESERVED
-from transom.simulation.passes.easy_backfill import easy_pass, fits, shadow_time
+from transom.simulation.passes.easy_backfill import Starts, easy_pass, fits, shadow_time
 from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.policies.window_choice import (
     OBJECTIVES,
@@ -279,7 +279,7 @@ def _pass(s: State, terms: Terms, facts: Facts, scratch: Scratch, notes: Notes, 
         occupy(jobs, expected, free, at, queue[ready])
         picks[0], modes[0], count = ready, RESERVED if jobs[queue[ready], HELD] else READY, 1
     elif reserved >= 0:
-        shadow = shadow_time(jobs, expected, free, at, queue[reserved], extra)
+        shadow = shadow_time(jobs, expected, free, at, queue[reserved], extra, True)
     ahead = 0
     for i in range(items):
         if not chosen[i]:
@@ -342,7 +342,7 @@ def _backfill(
         where[i] = rest[i]
         rest[i] = queue[where[i]]
     at[QUEUED], at[PASSED] = left, 0
-    more, behind, head, begin = easy_pass(jobs, rest, expected, free, at, found, how, extra)
+    more, behind, head, begin = easy_pass(jobs, rest, expected, free, at, Starts(found, how), extra, True)
     at[QUEUED], at[PASSED] = waiting, 0
     for k in range(more):
         picks[count + k], modes[count + k] = where[found[k]], how[k]

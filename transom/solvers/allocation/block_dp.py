@@ -58,7 +58,8 @@ def begin(sizes: IntArray, counts: IntArray, length: int, wrap: bool) -> State:
         states *= counts[r] + 1
         slack -= sizes[r] * counts[r]
         blocks += counts[r]
-    best = np.array([np.inf, -np.inf])
+    best = np.empty(2)
+    best[0], best[1] = np.inf, -np.inf
     tables = np.empty((2 if wrap else 1, states, slack + sizes[-1] if wrap else slack + 1))
     between = np.empty((states if wrap else 0, slack + 1))
     rows, starts = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
@@ -149,10 +150,10 @@ def mirrored(blocks: Blocks) -> Blocks:
     """The blocks that lie within the line, read from the right."""
     costs, sizes, counts = blocks
     kinds, length = costs.shape
-    mirror = np.full((kinds, length), np.inf)
+    mirror = np.empty((kinds, length))
     for r in range(kinds):
-        for start in range(length - sizes[r] + 1):
-            mirror[r, start] = costs[r, length - sizes[r] - start]
+        for start in range(length):
+            mirror[r, start] = costs[r, length - sizes[r] - start] if start + sizes[r] <= length else np.inf
     return Blocks(mirror, sizes, counts)
 
 
@@ -198,7 +199,8 @@ def advance(state: State, bounds: FloatArray, blocks: Blocks, mirror: Blocks, wo
         slack -= sizes[k] * counts[k]
     while work > 0 and at[PHASE] != FINISHED:
         before = at[STATE]
-        table, read, shift, end, without = tables[0], blocks, 0, length, -1
+        table, read = tables[0], blocks
+        shift, end, without = 0, length, -1
         if at[PHASE] == RIGHT:
             table, read = tables[1], mirror
         elif at[PHASE] == BETWEEN:

@@ -12,19 +12,21 @@ from transom.cli.output.console import check_writable, print_json
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
-    count: Annotated[int, typer.Option("--count", min=1, help="How many.")] = 1,
-    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the tree.")] = 256,
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of joint choices.")] = 1,
+    nodes: Annotated[int, typer.Option("--nodes", help="Number of nodes.")] = 256,
     leaf_nodes: Annotated[int, typer.Option("--leaf-nodes", help="Nodes of a leaf switch.")] = 16,
     pod_nodes: Annotated[int, typer.Option("--pod-nodes", help="Nodes of a pod.")] = 64,
-    idle: Annotated[float, typer.Option("--idle", help="Share of the nodes that are idle.")] = 0.3,
-    jobs: Annotated[int, typer.Option("--jobs", help="Jobs that wait.")] = 20,
-    cap: Annotated[int, typer.Option("--cap", help="Nodes of the largest job.")] = 32,
+    idle: Annotated[float, typer.Option("--idle", help="Share of idle nodes.")] = 0.3,
+    jobs: Annotated[int, typer.Option("--jobs", help="Number of waiting jobs.")] = 20,
+    cap: Annotated[int, typer.Option("--cap", help="Largest job, in nodes.")] = 32,
     cost_weight: Annotated[
-        float, typer.Option("--cost-weight", help="What a unit of communication cost takes away from node-hours.")
+        float, typer.Option("--cost-weight", help="Weight of a unit of communication cost, in node-hours.")
     ] = 0.001,
-    limited: Annotated[float, typer.Option("--limited", help="Share of the jobs with a limit on leaf switches.")] = 0.0,
-    mandatory: Annotated[int, typer.Option("--mandatory", help="So many of the first jobs must start.")] = 0,
+    limited: Annotated[float, typer.Option("--limited", help="Share of jobs with a limit on leaf switches.")] = 0.0,
+    mandatory: Annotated[
+        int, typer.Option("--mandatory", help="Number of jobs, from the first on, that must start.")
+    ] = 0,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:

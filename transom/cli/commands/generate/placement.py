@@ -12,51 +12,59 @@ from transom.cli.output.console import check_writable, print_json
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
-    family: Annotated[str | None, typer.Option("--family", help="uniform (by default) or alibaba.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    family: Annotated[str | None, typer.Option("--family", help="uniform (default) or alibaba.")] = None,
     like: Annotated[
-        Path | None, typer.Option("--like", help="The windows of replays of this file of tasks, chunk by chunk.")
+        Path | None, typer.Option("--like", help="Take windows from replays of this file of tasks, chunk by chunk.")
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many.")] = 1,
-    tasks: Annotated[int | None, typer.Option("--tasks", help="Waiting tasks; 20 by default.")] = None,
-    machines: Annotated[int | None, typer.Option("--machines", help="Machines; 5 by default.")] = None,
-    number: Annotated[int | None, typer.Option("--number", help="uniform: resources, 2 by default.")] = None,
-    largest: Annotated[int | None, typer.Option("--largest", help="uniform: largest demand, 100 by default.")] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of placements.")] = 1,
+    tasks: Annotated[int | None, typer.Option("--tasks", help="Number of waiting tasks. By default 20.")] = None,
+    machines: Annotated[int | None, typer.Option("--machines", help="Number of machines. By default 5.")] = None,
+    number: Annotated[int | None, typer.Option("--number", help="uniform: number of resources. By default 2.")] = None,
+    largest: Annotated[
+        int | None, typer.Option("--largest", help="uniform: the largest demand. By default 100.")
+    ] = None,
     tightness: Annotated[
         float | None,
-        typer.Option("--tightness", help="uniform: capacity per demand of all instances, 0.5 by default."),
+        typer.Option("--tightness", help="uniform: capacity as a share of the total demand. By default 0.5."),
     ] = None,
-    kinds: Annotated[int | None, typer.Option("--kinds", help="uniform: sizes of machines, 2 by default.")] = None,
+    kinds: Annotated[
+        int | None, typer.Option("--kinds", help="uniform: number of machine sizes. By default 2.")
+    ] = None,
     busy: Annotated[
-        float | None, typer.Option("--busy", help="alibaba: share of what runs on full machines, 0.9 by default.")
+        float | None,
+        typer.Option(
+            "--busy", help="alibaba: probability that a batch of tasks on full machines still runs. By default 0.9."
+        ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="--like: the machines, by default count=5,cpu=64,memory=1.")
+        str | None, typer.Option("--cluster", help="like: the machines. By default count=5,cpu=64,memory=1.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="--like: jobs of a chunk, 10 by default.")] = None,
-    skip: Annotated[
-        int | None, typer.Option("--skip", help="--like: so many chunks are left out at the beginning.")
-    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="like: number of jobs in a chunk. By default 10.")] = None,
+    skip: Annotated[int | None, typer.Option("--skip", help="like: number of chunks to skip at the beginning.")] = None,
     solver: Annotated[
-        str | None, typer.Option("--solver", help="--like: what places in the replay, first-fit by default.")
+        str | None,
+        typer.Option("--solver", help="like: solver that places the tasks in the replay. By default first-fit."),
     ] = None,
     every: Annotated[
-        int | None, typer.Option("--every", help="--like: at most a window in so many seconds, 60 by default.")
+        int | None, typer.Option("--every", help="like: minimum time between two windows, in seconds. By default 60.")
     ] = None,
     minimum: Annotated[
-        int | None, typer.Option("--minimum", help="--like: least number of waiting tasks, 2 by default.")
+        int | None, typer.Option("--minimum", help="like: skip windows with fewer than N waiting tasks. By default 2.")
     ] = None,
     objective: Annotated[
-        str, typer.Option("--objective", help="What an instance is worth: count, area or area-duration.")
+        str, typer.Option("--objective", help="Value of a placed instance: count, area or area-duration.")
     ] = "area",
-    maximal: Annotated[bool, typer.Option("--maximal", help="Nothing may be left out that still fits.")] = False,
+    maximal: Annotated[
+        bool, typer.Option("--maximal", help="Require that no instance that still fits is left out.")
+    ] = False,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Generate placements: instances of tasks on machines with several capacities.
 
-    The family alibaba is like the windows of Alibaba's trace of 2017; with --like FILE the windows are those
-    that replays of a file of tasks met, with the machines as busy as they were.
+    The family alibaba resembles windows of Alibaba's trace of 2017. With --like FILE, windows are taken from
+    replays of a file of tasks, with the machines as busy as they were.
     """
     from transom.generate.recipes import recipe
     from transom.io import write_documents

@@ -12,39 +12,44 @@ from transom.cli.output.console import check_writable, print_json
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Where to write them: .jsonl or .jsonl.gz, or .json for one.")],
+    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
     family: Annotated[
         str, typer.Option("--family", help="layered, chain, fork-join, out-tree, in-tree, or all in turn.")
     ] = "layered",
-    count: Annotated[int, typer.Option("--count", min=1, help="How many.")] = 1,
-    tasks: Annotated[int, typer.Option("--tasks", help="Tasks of each; with --fewest the most.")] = 30,
-    fewest: Annotated[int | None, typer.Option("--fewest", help="Least number of tasks.")] = None,
-    width: Annotated[int, typer.Option("--width", help="layered, fork-join: most tasks side by side.")] = 8,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of workflows.")] = 1,
+    tasks: Annotated[int, typer.Option("--tasks", help="Number of tasks. With --fewest, the maximum.")] = 30,
+    fewest: Annotated[int | None, typer.Option("--fewest", help="Minimum number of tasks.")] = None,
+    width: Annotated[int, typer.Option("--width", help="layered, fork-join: maximum number of parallel tasks.")] = 8,
     law: Annotated[
-        str, typer.Option("--law", help="Of the programs' runtimes: lognormal, weibull, gamma or uniform.")
+        str, typer.Option("--law", help="Distribution of runtimes: lognormal, weibull, gamma or uniform.")
     ] = "lognormal",
-    median: Annotated[float, typer.Option("--median", help="Of that law [s].")] = 60.0,
-    spread: Annotated[float, typer.Option("--spread", help="Of that law: how much programs differ.")] = 1.2,
-    largest: Annotated[int, typer.Option("--largest", help="Most nodes of a task.")] = 1,
-    memory: Annotated[bool, typer.Option("--memory", help="Tasks need memory, too.")] = False,
+    median: Annotated[float, typer.Option("--median", help="Median runtime, in seconds.")] = 60.0,
+    spread: Annotated[float, typer.Option("--spread", help="Spread of the runtimes of different programs.")] = 1.2,
+    largest: Annotated[int, typer.Option("--largest", help="Largest task, in nodes.")] = 1,
+    memory: Annotated[bool, typer.Option("--memory", help="Tasks also request memory.")] = False,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Nodes of the machine that each states; none by default.")
+        int | None, typer.Option("--nodes", help="Nodes of the machine. By default, no machine is stated.")
     ] = None,
-    bytes_: Annotated[int | None, typer.Option("--bytes", help="--memory: bytes of the machine, else enough.")] = None,
+    bytes_: Annotated[
+        int | None, typer.Option("--bytes", help="memory: bytes of the machine. By default enough for all tasks.")
+    ] = None,
     gap: Annotated[
-        float | None, typer.Option("--gap", help="Mean time between submissions [s]: a stream of workflows.")
+        float | None,
+        typer.Option("--gap", help="Generate a stream, with this mean time between submissions, in seconds."),
     ] = None,
     together: Annotated[
         int,
-        typer.Option("--together", min=1, help="Make one problem of so many workflows, each released when submitted."),
+        typer.Option(
+            "--together", min=1, help="Combine every N workflows into one problem, each released at its submission."
+        ),
     ] = 1,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Generate workflows: tasks that wait for one another, in layers, chains, forks and joins, or trees.
+    """Generate workflows: tasks with dependencies, in layers, chains, forks and joins, or trees.
 
-    Runtimes follow a law by program: tasks of one program are alike, programs differ a lot. With --gap the
-    workflows are a stream, submitted in a Poisson process.
+    Tasks of one program have similar runtimes; runtimes of different programs differ a lot. With --gap, the workflows
+    are a stream of Poisson arrivals.
     """
     from transom.generate.recipes import recipe
     from transom.io import write_documents

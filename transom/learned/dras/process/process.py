@@ -235,5 +235,5 @@ def _pick(s: State, c: DecisionState, i: int, mode: int) -> None:
 def _reserve(s: State, c: DecisionState, job: int) -> None:
     s.jobs[job, HELD] = 1
     c.at[HOLDER] = job
-    c.at[BEGIN] = shadow_time(s.jobs, s.expected, s.free, s.at, job, c.extra)
+    c.at[BEGIN] = shadow_time(s.jobs, s.expected, s.free, s.at, job, c.extra, True)
     c.at[LEVEL] = TWO
