@@ -172,6 +172,7 @@ def all_kernels() -> None:
                 taken.append(started.seconds(command, XDG_CACHE_HOME=empty))
             total += taken[0] - taken[1]
             rows.append([name.partition(" --out")[0], number(taken[0] - taken[1], 1), number(total, 1)])
+            print(f"{total:6.1f} s after transom {rows[-1][0]}", file=sys.stderr, flush=True)
         kept = {path.name.split("-")[0] for path in (Path(empty) / "transom" / "kernels").glob("*.nbi")}
     print_table("CPU time of compiling what commands need that none before needed", ["command", "[s]", "sum [s]"], rows)
     missing = sorted(_names() - kept)

@@ -1,4 +1,4 @@
-"""All figures of a comparison at once."""
+"""All figures of a comparison."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def save_figures(
 
     Parameters
     ----------
-    schedules : one per policy, of one workload, each under its own name.
-    folder : made if need be.
+    schedules : one per policy, all of one workload, with distinct names.
+    folder : created if it does not exist.
     formats : any of png, pdf and svg.
-    trim : which jobs do not count for the waiting times and the Kiviat graph.
+    trim : which jobs the waiting times and the Kiviat graph leave out.
     progress : called with each path that was written.
 
     Returns
@@ -63,13 +63,13 @@ def save_workflow_figures(
     formats: Sequence[str] = ("png",),
     workflows: Sequence[str] = (),
 ) -> list[Path]:
-    """Write a timeline, and a Gantt chart per policy whose colours are those of the workflows.
+    """Write a timeline, and for each policy a Gantt chart coloured by workflow.
 
     Parameters
     ----------
-    schedules : one per policy, of one stream of workflows, whose numbers are the users of the jobs.
+    schedules : one per policy, all of one stream of workflows; the user of a job is the number of its workflow.
     folder, formats : as of :func:`save_figures`, as are the paths and the errors.
-    workflows : their names, for the legend of a chart of a few.
+    workflows : their names, for the legend if there are few.
     """
     names = file_names([schedule.policy for schedule in schedules])
     drawn = [("timeline", timeline(schedules))]
@@ -85,7 +85,7 @@ def save_workflow_figures(
 
 
 def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator[tuple[str, Figure]]:
-    """Draw everything that these schedules allow, one figure at a time, each with its name.
+    """Draw every figure that these schedules allow, one at a time, each with its name.
 
     A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
     cost; a Gantt chart per policy. Beyond a week: the weeks, and instead of the Gantt chart
@@ -93,8 +93,8 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
 
     Parameters
     ----------
-    schedules : one per policy, of one workload, each under its own name.
-    trim : which jobs do not count for the waiting times and the Kiviat graph.
+    schedules : one per policy, all of one workload, with distinct names.
+    trim : which jobs the waiting times and the Kiviat graph leave out.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
 
 
 def file_names(policies: Sequence[str]) -> list[str]:
-    """Policies as parts of file names: letters, digits, dots and dashes, each one once."""
+    """File names for policies: letters, digits, dots and dashes, all distinct."""
     found: list[str] = []
     for policy in policies:
         plain = re.sub(r"[^A-Za-z0-9.]+", "-", policy).strip("-.")[:60] or "policy"

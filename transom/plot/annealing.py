@@ -1,4 +1,4 @@
-"""Annealing with one repair or another: gaps against time, costs against the number of steps (NSA, Figure 5)."""
+"""Annealing with different repairs: gaps against time, costs against the number of steps (NSA, Figure 5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Search(NamedTuple):
 
     Parameters
     ----------
-    seconds : mean time for a window [s], one per number of steps.
+    seconds : mean time per window [s], for each number of steps.
     gap : mean of cost / optimum - 1, of the same length.
     """
 
@@ -32,12 +32,12 @@ class Search(NamedTuple):
 
 @styled
 def gap_by_seconds(searches: Mapping[str, Search], single: Mapping[str, tuple[float, float]], title: str) -> Figure:
-    """Mean gap to the optimum against mean time: a line per search, a mark for each method without a number of steps.
+    """Mean gap to the optimum against mean time: a line per search, a marker for each method without steps.
 
     Parameters
     ----------
     searches : by name.
-    single : seconds and gap of the others, by name; those that are optimal stand at the lower edge.
+    single : seconds and gap of the other methods, by name; optimal ones are at the lower edge.
     title : what was solved.
 
     Raises
@@ -80,14 +80,14 @@ def gap_by_seconds(searches: Mapping[str, Search], single: Mapping[str, tuple[fl
 def costs_by_steps(
     steps: Sequence[int], costs: Mapping[str, Sequence[float]], rival: Sequence[float], name: str, title: str
 ) -> Figure:
-    """Mean cost after each number of steps, a line per network, and how much less that is than a rival's.
+    """Mean cost after each number of steps, a line per network, and the saving against a baseline.
 
     Parameters
     ----------
     steps : along the axis.
     costs : by network, one for each number of steps.
-    rival : cost of what they are compared with, at the same places, drawn in black.
-    name : of the rival.
+    rival : cost of the baseline at the same numbers of steps, drawn in black.
+    name : of the baseline.
     title : what was solved.
 
     Raises

@@ -24,9 +24,9 @@ _BOUNDS = 2.5  # bounds are shown up to so many times as far away as values lie 
 
 @styled
 def anytime(results: Mapping[str, Result], title: str, sense: str = "min") -> Figure:
-    """Best value so far (steps) and proved bound (dashed) over the time of the run, a colour per solver.
+    """Incumbent value (steps) and proved bound (dashed) against time, one colour per solver.
 
-    Below it, how far each value is from the best that any of them found. A star ends a run that proved its
+    The lower panel shows the gap of each value to the best one found. A star ends a run that proved its
     value, a dot one that did not. Bounds far from the values are cut off.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A long schedule as bands: how many nodes are used, by how their jobs started, and how many are idle."""
+"""A long schedule as bands: nodes in use, by start mode, and idle nodes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _BINS = 300  # over the width of the figure: a bin is four pixels of the PNG wid
 
 @styled
 def bands(schedule: Schedule) -> Figure:
-    """Nodes over time, stacked: out of service, used by jobs of each start mode, idle; means over equal bins of time.
+    """Stacked nodes over time: out of service, used by jobs of each start mode, idle; means over equal time bins.
 
-    Every attempt of a job counts, under the start mode of the last one.
+    Every attempt of a job counts, with the start mode of its last attempt.
 
     Raises
     ------

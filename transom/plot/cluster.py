@@ -1,4 +1,4 @@
-"""A fat tree as pods and leaf switches, with the nodes that jobs get (before and after, side by side)."""
+"""A fat tree as pods and leaf switches, with the nodes of each job under several solutions side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pareto fronts of selections, with the points that decision rules take."""
+"""Pareto fronts of selections, with the points that decision rules choose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEMS = 150  # points up to which lines to the floor of the space help, and do 
 
 
 def front_figure(problem: Selection, fronts: Fronts, chosen: Chosen | None = None) -> Figure:
-    """Fronts of one selection in a picture that suits the number of objectives.
+    """Fronts of one selection, in a chart that suits the number of objectives.
 
     Bars for one, a plane with the edge of what is dominated for two, space and its three planes for three, and
     parallel coordinates (:func:`~transom.plot.parallel.parallel`) for more. Resources are in percent of their

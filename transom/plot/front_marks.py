@@ -22,7 +22,7 @@ _LEGEND = 44  # letters of a legend's entry
 
 
 class Mark(NamedTuple):
-    """A chosen point: the rules that take it, its values, its front, the shape that stands for it."""
+    """A chosen point: the rules that choose it, its values, its front and its marker shape."""
 
     label: str
     values: FloatArray
@@ -62,7 +62,7 @@ def axis_labels(problem: Selection, length: int = 30) -> list[str]:
 
 
 def looks(fronts: Fronts) -> dict[str, dict[str, Any]]:
-    """Colour, line and shape of the points of each front, by its place; shapes distinguish them in grey."""
+    """Colour, line style and marker of each front, by position; markers distinguish fronts in greyscale."""
     styles = policy_styles(list(fronts))
     for place, (label, front) in enumerate(fronts.items()):
         styles[label] |= {
@@ -74,12 +74,12 @@ def looks(fronts: Fronts) -> dict[str, dict[str, Any]]:
 
 
 def legend_label(label: str, front: ParetoFront) -> str:
-    """A front's entry in the legend."""
+    """The legend entry of a front."""
     return f"{shortened(label)} ({len(front):,} point{'s' if len(front) > 1 else ''})"
 
 
 def marks(problem: Selection, fronts: Fronts, chosen: Chosen, values: bool = True) -> list[Mark]:
-    """The chosen points, one mark for all rules that take the same; ``values`` adds them to the label."""
+    """The chosen points, one marker for all rules that choose the same; ``values`` adds its values to the label."""
     points = {label: drawn(problem, front) for label, front in fronts.items()}
     taken: dict[tuple[str, tuple[float, ...]], list[str]] = {}
     for rule, (label, point) in chosen.items():

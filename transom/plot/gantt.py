@@ -1,4 +1,4 @@
-"""Gantt chart: which nodes were busy when."""
+"""Gantt chart: which nodes were busy at which time."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def gantt(
 ) -> Figure:
     """Node occupancy over time: one rectangle per job and run of consecutive nodes.
 
-    Up to a few thousand rectangles are drawn as such; more of them are drawn as an image in which
-    each pixel mixes the colours by the share of its node-seconds, so that nothing short is lost. Of
+    Up to a few thousand rectangles are drawn individually; more are drawn as an image in which
+    each pixel mixes colours by their share of its node-seconds, so short jobs stay visible. Of
     interrupted jobs the last attempt is shown; nodes out of service are dark.
 
     Parameters
@@ -120,7 +120,7 @@ def gantt(
 
 
 def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
-    """The span of that length [s] with the longest mean queue, to look at more closely."""
+    """The span of a given length [s] with the longest mean queue."""
     first, last = span(schedule)
     # Of a span of centuries, a coarser piece will do.
     seconds *= max(1, (last - first) // (seconds * 10_000))
@@ -132,7 +132,7 @@ def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
 def coverage_image(
     boxes: FloatArray, kind: IntArray, palette: tuple[str, ...], limits: tuple[float, float, float, float]
 ) -> FloatArray:
-    """Boxes as an image on white: each pixel mixes the colours by the area that they cover.
+    """Boxes as an image on white: each pixel mixes colours by the area they cover.
 
     Parameters
     ----------

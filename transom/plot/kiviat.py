@@ -24,7 +24,7 @@ SPOKES = ("mean_wait", "max_wait", "mean_slowdown", "mean_response", "utilisatio
 def kiviat(
     schedules: Sequence[Schedule], metrics: Sequence[str] = SPOKES, tau: float = TAU, trim: Trim | None = None
 ) -> Figure:
-    """Metrics of each policy on spokes with stated ends, better outward (:func:`~transom.plot.kiviat_scales.scales`).
+    """Metrics of each policy on labelled spokes; outward is better (:func:`~transom.plot.kiviat_scales.scales`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Scales of a Kiviat graph: which value lies in the centre, and which on the rim."""
+"""Scales of a Kiviat graph: the values at the centre and at the rim."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _UNITS = {"s": ("h", 3600.0), "node s": ("node h", 3600.0)}
 
 
 class Scale(NamedTuple):
-    """The scale of a metric; better is outward.
+    """The scale of a metric; outward is better.
 
     Parameters
     ----------
     quantity : what it shows, with its unit.
-    unit : the size of that unit in the metric's own.
+    unit : size of that unit in the unit of the metric.
     centre, rim : values at both ends, in that unit.
-    logarithmic : else linear.
-    cut : whether better values than that of the rim are drawn on it.
+    logarithmic : whether the scale is logarithmic; otherwise it is linear.
+    cut : whether values beyond the rim are drawn on the rim.
     """
 
     quantity: str
@@ -54,9 +54,9 @@ class Scale(NamedTuple):
 
 
 def scales(summaries: Sequence[Mapping[str, float]], metrics: Sequence[str]) -> list[Scale]:
-    """A scale for each metric that holds the values of all summaries, between round ends.
+    """A scale for each metric, with round ends, that contains the values of all summaries.
 
-    Utilisations run from 0 to 100 %, all else from 0. Where one value would press the others against the rim
+    Utilisations run from 0 to 100 %, all else from 0. Where one value would push the others to the rim
     (:func:`~transom.plot.shared_scale.one_dominates`), the scale is logarithmic.
 
     Raises

@@ -1,4 +1,4 @@
-"""The best solvers or policies side by side: a figure of each with its limits."""
+"""The best solvers or policies side by side, with confidence limits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Leader(NamedTuple):
 
     Parameters
     ----------
-    name : of the solver or policy.
+    name : name of the solver or policy.
     gap : its mean primal gap, from 0 to 1, or another figure.
-    low, high : limits of that figure, None where there are none.
-    best : whether none is better.
+    low, high : confidence limits, None if there are none.
+    best : whether no other is better.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Leader(NamedTuple):
 
 @styled
 def leaders(problems: Mapping[str, Sequence[Leader]], figure_of: str = "") -> Figure:
-    """Mean gaps of the best solvers of each problem, or another figure of policies, a row each.
+    """Mean gaps of the best solvers of each problem, or another metric of policies, one row each.
 
     Parameters
     ----------
     problems : the solvers that are drawn, by the name of their problem, in the order of the rows.
-    figure_of : what the figures are, with their unit, where they are no gaps.
+    figure_of : the metric and its unit, if it is not the gap.
 
     Raises
     ------

@@ -25,13 +25,13 @@ def learning(
     title: str = "",
     labels: Sequence[str] = ("episode", "mean wait [h]"),
 ) -> Figure:
-    """What a validation gave after each episode: the mean of several trainings as a line, the worst and best as a band.
+    """Validation results after each episode: the mean of several trainings as a line, worst to best as a band.
 
     Parameters
     ----------
     curves : per method its trainings, shape ``(trainings, episodes)``; the first column is before any training.
-    levels : methods that do not learn, drawn as lines across.
-    title : what was validated on.
+    levels : methods that do not learn, drawn as horizontal lines.
+    title : the validation data.
     labels : of the axes.
 
     Raises

@@ -1,4 +1,4 @@
-"""Parallel coordinates: a front of many objectives, a line for each point."""
+"""Parallel coordinates: a front with many objectives, one line per point."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", (0, (4, 1)), (0, 
 def parallel(problem: Selection, fronts: Fronts, chosen: Chosen | None = None) -> Figure:
     """A vertical axis for each objective, a thin line for each point, a thick black one for each chosen point.
 
-    Each axis runs from the worst to the best value of the points drawn, which are written at its ends: up is better
-    everywhere. Of more than 3,000 points of a front evenly chosen ones are drawn.
+    Each axis runs from the worst to the best value of the drawn points, which label its ends; up is better
+    everywhere. A front of more than 3,000 points is thinned evenly.
 
     Parameters
     ----------

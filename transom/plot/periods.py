@@ -28,7 +28,7 @@ def hops_and_waits(
     costs : mean hop cost of a job under each method, one line per way of choosing nodes.
     waits : mean waiting time under each method [s]; it does not depend on the nodes.
     title : what was replayed.
-    apart : so many methods at the beginning are no windows; lines do not go on from them.
+    apart : number of methods at the beginning are no windows; lines do not go on from them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Placements as bars: what each machine has in use of each resource, by task."""
+"""Placements as bars: how much of each resource of each machine is in use, by task."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MACHINES = 40  # that are drawn; of more the first ones
 
 @styled
 def placement_figure(problem: Placement, solutions: Mapping[str, ArrayLike], title: str | None = None) -> Figure:
-    """Machines side by side under several solutions of one window: a row for each solution, a column for each resource.
+    """Machines under several solutions of one window: a row for each solution, a column for each resource.
 
-    A bar is a machine, from 0 to its capacity: grey what was in use before, then the instances of each task.
+    A bar is a machine, from 0 to its capacity: earlier use in grey, then the instances of each task.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Several resources side by side (MultiSched, Figures 4 to 6), and what one method gains over others along a trace."""
+"""Several resources side by side (MultiSched, Figures 4 to 6), and the gain of one method over others along a trace."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _LINEAR = 2.5  # percentage points up to which the scale of gains is linear
 
 @styled
 def utilisation_kiviat(resources: Sequence[str], methods: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """Utilisation of each resource under each method, on spokes whose range holds all of them in steps of 5 %.
+    """Utilisation of each resource under each method, on spokes that contain all values in steps of 5 %.
 
     Parameters
     ----------
-    resources : names of the spokes, three at least.
+    resources : names of the spokes, at least three.
     methods : utilisation of each resource, 0 to 1, by the method's name.
     title : what was replayed.
 
@@ -79,7 +79,7 @@ def utilisation_kiviat(resources: Sequence[str], methods: Mapping[str, Sequence[
 def knob_sweep(
     knob: Sequence[float], used: Mapping[str, Sequence[float]], preserved: Mapping[str, Sequence[float]], title: str
 ) -> Figure:
-    """What a larger window gains in utilisation, and what it costs the order of the site.
+    """Gain in utilisation of a larger window, and its effect on the order of the site.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def decision_times(
 
 @styled
 def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
-    """How much more of its resources the machine has used under the first schedule than under each other one.
+    """Gain in resource use of the first schedule over each other schedule, over time.
 
     Used share is the mean over all resources, from the first submission up to each instant; above zero the first
     schedule is ahead. The scale is linear up to 2.5 percentage points and logarithmic beyond, so that one method far
@@ -160,7 +160,7 @@ def gain_over_time(schedules: Sequence[Schedule], bins: int = 60) -> Figure:
 
     Parameters
     ----------
-    schedules : two at least, of one workload; the first is compared with the others.
+    schedules : at least two, of one workload; the first is compared with the others.
     bins : instants along the axis.
 
     Raises

@@ -1,4 +1,4 @@
-"""The scale that policies share: linear, or logarithmic where one policy would flatten the others."""
+"""A scale shared by policies: linear, or logarithmic where one policy would flatten the others."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def performance_profile(lines: Mapping[str, Line], title: str, target: str, orde
 
 @styled
 def targets_reached(lines: Mapping[str, Line], title: str, order: Sequence[str] = ()) -> Figure:
-    """Share of all pairs of run and target that a solver has reached by when.
+    """Share of all pairs of run and target that a solver has reached, against time.
 
     Parameters are those of :func:`gap_over_time`, with shares for gaps.
 
@@ -120,7 +120,7 @@ def targets_reached(lines: Mapping[str, Line], title: str, order: Sequence[str] 
 
 @styled
 def proofs_over_time(lines: Mapping[str, Line], title: str, order: Sequence[str] = ()) -> Figure:
-    """Share of the runs that ended with a proof, by when; parameters as of :func:`targets_reached`."""
+    """Share of runs that ended with a proof, against time; parameters as of :func:`targets_reached`."""
     figure, axes = _drawn(lines, title, order, 100)
     _share(axes, "proved [%]")
     _seconds(axes)
@@ -129,13 +129,13 @@ def proofs_over_time(lines: Mapping[str, Line], title: str, order: Sequence[str]
 
 @styled
 def overshoots(seconds: Mapping[str, ArrayLike], title: str, limit: float | None = None) -> Figure:
-    """How far runs went past their budget: median, 99th percentile and worst of each solver.
+    """Time beyond the budget: median, 99th percentile and maximum of each solver.
 
     Parameters
     ----------
-    seconds : time used beyond the budget of every run, by solver [s]; negative where it ended before. None is nan.
+    seconds : time beyond the budget of every run, by solver [s]; negative if it ended early; no NaN.
     title : what was solved.
-    limit : what the 99th percentile should not pass [s]; drawn as a line.
+    limit : limit for the 99th percentile [s], drawn as a line.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def _share(axes: Axes, label: str) -> None:
 
 
 def plain(name: str) -> str:
-    """A name for a legend as it stands: what begins with a line would be left out."""
+    """A name for a legend; matplotlib would omit one that begins with an underscore."""
     text = shortened(name, _NAME)
     return f" {text}" if text.startswith("_") else text
 

@@ -1,4 +1,4 @@
-"""Spokes of a Kiviat graph: where lines run, and the grid behind them."""
+"""Spokes of a Kiviat graph: geometry of the lines, and the grid behind them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def spokes(axes: Axes, labels: Sequence[str], hole: float, ticks: Mapping[float,
 
     Parameters
     ----------
-    axes : where; their frame goes away.
-    labels : what stands at the end of each spoke, the first at the top, on clockwise.
-    hole : radius at which 0 lies, of the outer one.
-    ticks : what is written at which levels of the first spoke.
+    axes : where to draw; their frame is removed.
+    labels : labels of the spokes, clockwise from the top.
+    hole : radius of 0, as a share of the outer radius.
+    ticks : labels of the first spoke, by level.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 
 
 def mode_legend(axes: Axes, outages: bool = False, idle: bool = False) -> None:
-    """Colours of the start modes and, if asked for, of nodes out of service or idle, above the axes to the right."""
+    """Legend of the start modes and, optionally, of nodes out of service or idle, at the upper right of the axes."""
     from matplotlib.patches import Patch
 
     handles = [Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES]
@@ -105,7 +105,7 @@ def mode_legend(axes: Axes, outages: bool = False, idle: bool = False) -> None:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure [inch] outside pyplot's global state, which notebooks show as it is saved."""
+    """An empty figure [inch] outside the global state of pyplot; notebooks show it as it is saved."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -139,7 +139,7 @@ def encoded(figure: Figure, kind: str) -> bytes:
 
 
 def policy_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and line of each policy by its place in the comparison; none are alike up to 28."""
+    """Colour and line style of each policy, by its position in the comparison; distinct for up to 28 policies."""
     return {
         name: {
             "color": _PALETTE[place % len(_PALETTE)],
@@ -150,7 +150,7 @@ def policy_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def comparable(schedules: Sequence[Schedule]) -> None:
-    """Check that schedules may share a figure.
+    """Check that schedules can share a figure.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def comparable(schedules: Sequence[Schedule]) -> None:
 
 
 def time_unit(seconds: float) -> tuple[int, str]:
-    """The unit in which a span is drawn: its length [s] and its name."""
+    """The unit for a span of time: its length [s] and its name."""
     if seconds > 21 * 86_400:
         return 7 * 86_400, "weeks"
     if seconds > 3 * 86_400:
@@ -186,17 +186,17 @@ def time_unit(seconds: float) -> tuple[int, str]:
 
 
 def heading(axes: Axes, text: str) -> None:
-    """A title above the left end of the axes, shortened to fit."""
+    """A left-aligned title above the axes, shortened to fit."""
     axes.set_title(shortened(text, 60), loc="left")
 
 
 def with_rules(schedule: Schedule, what: str) -> str:
-    """What a heading says of a schedule, with the event rules that made it unless they are the textbook's."""
+    """The heading of a schedule, with its event rules unless they are the textbook ones."""
     return what if schedule.rules == "textbook" else f"{what}, {schedule.rules} events"
 
 
 def shortened(name: str, length: int = 28) -> str:
-    """A name that fits into a legend, as it stands: a dollar sign in it does not begin a formula."""
+    """A name that fits into a legend; a dollar sign in it does not start a formula."""
     short = name if len(name) <= length else name[: length - 3] + "..."
     return re.sub(r"(?<!\\)\$", r"\$", short)
 

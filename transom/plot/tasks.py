@@ -27,13 +27,13 @@ def save_task_figures(
     folder: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
 ) -> list[Path]:
-    """Write the figures of a comparison: of one chunk its resources and machines, of several their gaps.
+    """Write the figures of a comparison: resources and machines of a single chunk, or gaps of several chunks.
 
     Parameters
     ----------
-    schedules : by policy, one a chunk.
-    bounds : lower bound of each chunk's makespan [s].
-    folder : made if need be.
+    schedules : by policy, one per chunk.
+    bounds : lower bound of the makespan of each chunk [s].
+    folder : created if it does not exist.
     formats : any of png, pdf and svg.
     """
     drawn = _drawn(schedules, bounds)
@@ -53,7 +53,7 @@ def _drawn(schedules: Mapping[str, Sequence[TaskSchedule]], bounds: Sequence[int
 
 @styled
 def resource_use(schedules: Sequence[TaskSchedule]) -> Figure:
-    """The share of each resource of all machines that is in use over time, a panel a resource, a line a policy."""
+    """Utilisation of each resource over time, one panel per resource, one line per policy."""
     work = schedules[0].workload
     edges = _edges(max(schedule.makespan for schedule in schedules))
     unit, name = time_unit(float(edges[-1]))
@@ -75,7 +75,7 @@ def resource_use(schedules: Sequence[TaskSchedule]) -> Figure:
 
 @styled
 def machines_over_time(schedule: TaskSchedule) -> Figure:
-    """How much of each machine's resources is in use over time: a row a machine, a panel a resource."""
+    """Utilisation of each machine over time: one row per machine, one panel per resource."""
     work, edges = schedule.workload, _edges(schedule.makespan)
     unit, name = time_unit(float(edges[-1]))
     machines = len(work.machines)
@@ -93,7 +93,7 @@ def machines_over_time(schedule: TaskSchedule) -> Figure:
 
 @styled
 def makespan_gaps(makespans: Mapping[str, Sequence[int]], bounds: Sequence[int]) -> Figure:
-    """For each policy the share of chunks whose makespan lies at most so much above the lower bound."""
+    """Share of chunks whose makespan is within a given gap of the lower bound, for each policy."""
     figure = new_figure(2.8)
     axes = figure.add_subplot()
     share = 100 * np.arange(1, len(bounds) + 1) / len(bounds)

@@ -32,9 +32,9 @@ _SPREAD = 0.05  # points are moved sideways by up to 5 %, or the common sizes wo
 
 @styled
 def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
-    """Waiting time against job size, a panel per policy, coloured by start mode.
+    """Waiting time against job size, one panel per policy, coloured by start mode.
 
-    Points are spread sideways by a few per cent, so that common sizes stay readable. All panels share their scales
+    Points are jittered by a few per cent, so common sizes stay readable. All panels share their scales
     (:func:`~transom.plot.shared_scale.share_scale`).
 
     Raises
@@ -90,7 +90,7 @@ def _scatter(axes: Axes, schedule: Schedule, trim: Trim) -> None:
 
 @styled
 def wait_by_mode(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
-    """Mean waiting time by start mode, a group of bars per policy; the share of the jobs stands on each.
+    """Mean waiting time by start mode, a group of bars per policy; each bar is labelled with its share of the jobs.
 
     The scale is that of :func:`~transom.plot.shared_scale.share_scale`.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     """Node-hours submitted each week, and the mean waiting time of that week's jobs per policy.
 
-    The dashed line is what the machine offers in a week. The scale of the waits is that of
+    The dashed line is the capacity of the machine in a week. The scale of the waits is that of
     :func:`~transom.plot.shared_scale.share_scale`.
 
     Raises

@@ -24,10 +24,10 @@ _LANES = 64  # nodes that are drawn; of more the first ones
 
 @styled
 def workflow_figure(problem: Workflow, solutions: Mapping[str, ArrayLike], title: str | None = None) -> Figure:
-    """The graph of a workflow, and below it schedules on nodes: a row for each solution, on one axis of time.
+    """The graph of a workflow, and below it one row per solution with its schedule on nodes, on a common time axis.
 
     Tasks of one program have one colour. In the graph tasks stand at their earliest starts, arrows go from parent to
-    child. A bar is a task on the nodes that it gets, the lowest that are idle; a dashed line marks the longest path.
+    child. A bar is a task on its nodes, the lowest idle ones; a dashed line marks the longest path.
 
     Parameters
     ----------
