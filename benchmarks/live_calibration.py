@@ -2,9 +2,9 @@
 
 Each seed makes sixty jobs, which an emulated Slurm of 32 nodes, eight below each leaf switch, schedules on a clock of
 twenty times the speed. Prints how far the starts of three replays are from those that Slurm recorded: one that knows
-the leaf switches and how long nodes stay busy after an end (the median by the same record, which is printed, too), one
+the leaf switches and how long nodes stay busy after an end (the mean by the same record, which is printed, too), one
 that knows the leaf switches alone, and one that counts nodes. Needs what the tests of an emulated Slurm need: root,
-slurmctld, slurmd and faketime. ``--keep FOLDER`` keeps the records.
+slurmctld, slurmd and faketime. ``--keep FOLDER`` keeps the records, and reads those that are there.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="slurm") as folder:
             Path(folder).chmod(0o755)
             record = (options.keep or Path(folder)) / f"seed-{seed}.parquet"
-            with EmulatedSlurm(Path(folder), 32, speed=options.speed) as slurm:
-                play(slurm, sixty_jobs(seed))
-                write_record(slurm, record)
+            if not record.exists():
+                with EmulatedSlurm(Path(folder), 32, speed=options.speed) as slurm:
+                    play(slurm, sixty_jobs(seed))
+                    write_record(slurm, record)
             workload = read_swf(record)
         after = start_after_end(workload)
         more = (f",leaf=8,completing={after}", ",leaf=8", "")

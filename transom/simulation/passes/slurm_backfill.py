@@ -48,6 +48,7 @@ from transom.simulation.passes.service_plan import next_release
 from transom.simulation.passes.shared_nodes import SharedNodes, count_taken, fits_on_nodes, take_nodes
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
 from transom.simulation.passes.slurm_nodes import (
+    SAME,
     NodePlan,
     begin_plan,
     choose_idle,
@@ -67,13 +68,14 @@ from transom.simulation.passes.slurm_reservations import (
 
 
 class Terms(NamedTuple):
-    """Jobs that a cycle and the main scheduler look at, and three times [s]."""
+    """Jobs that a cycle and the main scheduler look at, three times [s], and whether the queue keeps its order."""
 
     depth: int
     queue: int
     interval: int
     resolution: int
     window: int
+    steady: bool
 
 
 class Tables(NamedTuple):
@@ -121,12 +123,16 @@ def run_slurm(
                 reorder(order, s.queue, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
-        count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], s.at[NOW] % terms.interval == 0)
+        cycle = s.at[NOW] % terms.interval == 0
+        count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], cycle)
         launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
         after(t.log, row, count, backfilled, head, begin, t.ids)
         if s.at[QUEUED]:
             change = next_change(s, t.reserved)
-            if s.at[RUNNING] or s.at[NOW] % terms.interval:
+            if terms.steady and cycle and count == 0 and len(t.plan.idle) > 0:
+                # Until then a further cycle would plan the same, and start nobody.
+                s.at[WAKE] = -(-max(t.plan.made[SAME], s.at[NOW] + 1) // terms.interval) * terms.interval
+            elif s.at[RUNNING] or s.at[NOW] % terms.interval:
                 s.at[WAKE] = (s.at[NOW] // terms.interval + 1) * terms.interval
             elif change < NEVER:  # until then a further cycle would start nobody
                 s.at[WAKE] = -(-change // terms.interval) * terms.interval
@@ -185,6 +191,8 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         if single:
             if not starts and start < now + terms.window:
                 reserve(s, t.plan, job, start, terms.resolution)
+            elif not starts:
+                t.plan.made[SAME] = min(t.plan.made[SAME], start - terms.window + 1)
         elif start < now + terms.window:
             end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
             end, rounded = max(end, start + terms.resolution), max(start // terms.resolution * terms.resolution, now)

@@ -152,7 +152,7 @@ class SlurmBackfill:
 
     @property
     def _terms(self) -> Terms:
-        return Terms(self.depth, self.queue, self.interval, self.resolution, self.window)
+        return Terms(self.depth, self.queue, self.interval, self.resolution, self.window, steady=False)
 
     def _site(
         self,
@@ -187,18 +187,19 @@ class SlurmBackfill:
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
         logs, held = [], []
         compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
+        terms_of_pass = self._terms._replace(steady=compiled and order is None)
         more = True
         while more:
             rows = 0
             if compiled:
-                rows, more = run_slurm(state, order, self._terms, tables, rows, _CHUNK, False)
+                rows, more = run_slurm(state, order, terms_of_pass, tables, rows, _CHUNK, False)
             else:
                 # Python alone knows the order or takes in the events: only single passes are compiled.
                 while rows < _CHUNK and (more := replay.advance()):
                     if priorities is not None:
                         priorities.reorder(state)
                         queue = state.queue[: state.at[events.QUEUED]].copy()
-                    rows, _ = run_slurm(state, order, self._terms, tables, rows, rows + 1, True)
+                    rows, _ = run_slurm(state, order, terms_of_pass, tables, rows, rows + 1, True)
                     if priorities is not None:
                         priorities.started(queue[state.jobs[queue, events.START] >= 0])
             logs.append(tables.log[:, :rows].copy())

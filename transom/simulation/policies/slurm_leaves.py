@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom.models.arrays import IntArray
-from transom.simulation.passes.slurm_nodes import NodePlan
+from transom.simulation.passes.slurm_nodes import WORD, NodePlan
 
 
 def node_plan(sizes: IntArray, nodes: int, leaf: int, depth: int) -> NodePlan:
@@ -21,17 +21,21 @@ def node_plan(sizes: IntArray, nodes: int, leaf: int, depth: int) -> NodePlan:
     edges = np.unique(np.append(np.arange(0, nodes, leaf), nodes))
     first = np.concatenate(([0], np.cumsum(sizes))) if nodes else np.empty(0, np.int64)
     most = min(depth, len(sizes)) if nodes else 0
+    words, rows = -(-nodes // WORD), min(nodes, len(sizes))
     return NodePlan(
         leaf=edges.astype(np.int64),
         first=first.astype(np.int64),
         held=np.empty(int(first[-1]) if nodes else 0, np.int64),
-        idle=np.zeros(nodes, np.int64),
-        usable=np.zeros(nodes, np.int64),
-        freed=np.zeros(nodes, np.int64),
+        idle=np.zeros(words, np.uint64),
+        usable=np.zeros(words, np.uint64),
+        freed=np.zeros(words, np.uint64),
         chosen=np.zeros(nodes, np.int64),
+        picked=np.zeros(words, np.uint64),
         room=np.zeros(max(len(edges) - 1, 0), np.int64),
+        slot=np.zeros(len(sizes) if nodes else 0, np.int64),
+        runs=np.zeros((rows, words), np.uint64),
         begin=np.zeros(most, np.int64),
         end=np.zeros(most, np.int64),
-        taken=np.zeros((most, nodes), np.int64),
-        made=np.zeros(1, np.int64),
+        taken=np.zeros((most, words), np.uint64),
+        made=np.zeros(3, np.int64),
     )
