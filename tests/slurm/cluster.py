@@ -72,6 +72,7 @@ class EmulatedSlurm:
     settings : further lines of ``slurm.conf``; a name that stands there already is replaced.
     account : whether slurmdbd keeps accounts.
     release : whose programs run.
+    unlike : what nodes have that are not as the others, by name: ``{"n03": {"Feature": "big", "CPUs": "8"}}``.
     """
 
     folder: Path
@@ -82,6 +83,7 @@ class EmulatedSlurm:
     settings: dict[str, str] = field(default_factory=dict)
     account: bool = False
     release: Release = field(default_factory=Release)
+    unlike: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.conf = self.folder / "slurm.conf"
@@ -287,8 +289,7 @@ class EmulatedSlurm:
         }
         lines = [f"{name}={value}" for name, value in settings.items()]
         lines += [
-            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} CPUs={self.cpus} "
-            "RealMemory=4000"
+            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} {self._has(name)}"
             for name, port in zip(self.names, ports, strict=True)
         ]
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE")
@@ -299,6 +300,10 @@ class EmulatedSlurm:
         if self.account:
             slurmdbd.write_conf(here, keeper, socket_of_munge)
         (self.folder / "start.sh").write_text(self._script(socket_of_munge, keeper))
+
+    def _has(self, name: str) -> str:
+        has = {"CPUs": str(self.cpus), "RealMemory": "4000", **self.unlike.get(name, {})}
+        return " ".join(f"{what}={value}" for what, value in has.items())
 
     def write_topology(self, leaves: Sequence[Sequence[str]]) -> None:
         """Write ``topology.conf``: a switch for each list of nodes, and one above them."""

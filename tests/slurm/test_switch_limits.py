@@ -17,6 +17,7 @@ from transom.errors import ModelError
 from transom.io import encode, read_windows
 from transom.models import Allocation, Cluster, FatTree, Joint
 from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits
+from transom.simulation.nodes.typed import Wants
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
@@ -51,7 +52,7 @@ def starts(adviser: Adviser, seen_state: SlurmState) -> dict[int, str]:
 
 
 def test_only_some_solvers_keep_limits() -> None:
-    keep, refuse = ("scas-dp", "free-cpsat", "free-exact"), ("dcas-exact", "best-fit", "auto")
+    keep, refuse = ("scas-dp", "free-cpsat", "free-exact", "dcas-exact", "best-fit"), ("sequential",)
     kept = {spec: takes_limits(Allocator(spec)) for spec in keep + refuse}
     assert kept == dict.fromkeys(keep, True) | dict.fromkeys(refuse, False)
     assert not takes_limits(Allocator())
@@ -72,7 +73,7 @@ def test_jobs_keep_their_limits_or_wait(tmp_path: Path, spec: str) -> None:
 
 
 def test_other_allocators_and_windows_leave_them_to_slurm(tmp_path: Path) -> None:
-    for adviser in (Adviser("fcfs"), Adviser("fcfs", Allocator("dcas-exact"))):
+    for adviser in (Adviser("fcfs"), Adviser("fcfs", Allocator("sequential"))):
         assert starts(adviser, state(tmp_path, [(1, 2, "0"), (2, 3, "1")])) == {1: "n[0-1]"}
     jobs = [(1, 5, "1"), (2, 5, "2"), (3, 4, "many")]
     for limits, left in ((True, 2), (False, 3)):
@@ -144,11 +145,10 @@ def test_a_log_decides_within_the_same_limits_again(tmp_path: Path) -> None:
 
 def test_limits_that_do_not_bind_are_none() -> None:
     placer = Placer(TREE, Allocator("scas-dp"))
-    # With one limit for all jobs of three nodes the solver takes them together.
-    found = placer.place_within(np.arange(8), [3, 3, 1], [5, None, None])
+    found = placer.place_within(np.arange(8), Wants([3, 3, 1], [5, None, None]))
     assert [len(ids) for ids in found] == [3, 3, 1]
     assert len(set(np.concatenate(found).tolist())) == 7
-    alone = Placer(TREE, Allocator("scas-dp", per_job=True)).place_within(np.arange(2, 8), [4, 2], [1, 2])
+    alone = Placer(TREE, Allocator("scas-dp", per_job=True)).place_within(np.arange(2, 8), Wants([4, 2], [1, 2]))
     assert [ids.tolist() for ids in alone] == [[4, 5, 6, 7], [2, 3]]
 
 
@@ -165,7 +165,7 @@ def test_a_driven_job_starts_below_so_many_switches(
     (start,) = told["start"]
     assert start["job"] == str(held)
     assert set(start["nodes"]) < {"n04", "n05", "n06", "n07"}
-    (told,) = transom("slurm", "advise", "--json", "--held", "--allocate", "dcas-exact").lines
+    (told,) = transom("slurm", "advise", "--json", "--held", "--allocate", "sequential").lines
     assert told["left"] == {"limits on switches": 1}
     with Drive(slurm, "--select", "all", "--allocate", "scas-dp") as drive:
         slurm.wait(lambda: any(each["JobId"] == str(held) for each in slurm.completed()), "the job has ended")

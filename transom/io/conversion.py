@@ -27,6 +27,7 @@ from transom.io.result_conversion import result_document, result_of
 from transom.io.selection_conversion import amounts
 from transom.io.wfformat import WfFormat, workflow_of
 from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
+from transom.models.arrays import BoolArray
 from transom.problems import documents, known_type
 from transom.result import Result
 from transom.stop import Problem
@@ -106,9 +107,12 @@ def _knapsack(document: KnapsackDocument) -> Knapsack:
 def _window_document(window: Window) -> WindowDocument:
     cluster = window.cluster
     tree = None if cluster.topology is None else tree_document(cluster.topology)
+    types = None if cluster.node_types is None else tuple(cluster.node_types.tolist())
     return WindowDocument(
         now=int(window.now),
-        cluster=ClusterDocument(int(cluster.num_nodes), cluster.resources, tuple(map(int, cluster.capacities)), tree),
+        cluster=ClusterDocument(
+            int(cluster.num_nodes), cluster.resources, tuple(map(int, cluster.capacities)), tree, types
+        ),
         available=tuple(window.available.tolist()),
         queue=tuple(JobDocument(**_job_fields(job)) for job in window.queue),
         running=tuple(
@@ -117,6 +121,7 @@ def _window_document(window: Window) -> WindowDocument:
         ),
         idle=None if window.idle is None else tuple(window.idle.tolist()),
         leaf_limits=None if window.leaf_limits is None else tuple(window.leaf_limits.tolist()),
+        accepts=None if window.accepts is None else tuple(map(tuple, window.accepts.tolist())),
     )
 
 
@@ -127,7 +132,8 @@ def _job_fields(job: Job) -> dict[str, Any]:
 def _window(document: WindowDocument) -> Window:
     stated = document.cluster
     tree = None if stated.topology is None else tree_of(stated.topology)
-    cluster = Cluster(stated.num_nodes, stated.resources, stated.capacities, tree)
+    types = None if stated.node_types is None else np.array(stated.node_types, np.int64)
+    cluster = Cluster(stated.num_nodes, stated.resources, stated.capacities, tree, types)
     return Window(
         now=document.now,
         cluster=cluster,
@@ -137,6 +143,7 @@ def _window(document: WindowDocument) -> Window:
         available=np.array(document.available, np.int64),
         idle=None if document.idle is None else np.array(document.idle, np.int64),
         leaf_limits=None if document.leaf_limits is None else np.array(document.leaf_limits, np.int64),
+        accepts=None if document.accepts is None else _flags(document.accepts),
     )
 
 
@@ -160,6 +167,8 @@ def _allocation_document(problem: Allocation) -> AllocationDocument:
         wrap=problem.wrap,
         cost=CostDocument(**asdict(problem.cost)),
         leaf_limits=None if problem.leaf_limits is None else tuple(problem.leaf_limits.tolist()),
+        node_types=None if problem.node_types is None else tuple(problem.node_types.tolist()),
+        accepts=None if problem.accepts is None else tuple(map(tuple, problem.accepts.tolist())),
     )
 
 
@@ -167,7 +176,18 @@ def _allocation(document: AllocationDocument) -> Allocation:
     cost = HopCost(**{field.name: getattr(document.cost, field.name) for field in fields(HopCost)})
     idle, sizes = np.array(document.idle, np.int64), np.array(document.sizes, np.int64)
     limits = None if document.leaf_limits is None else np.array(document.leaf_limits, np.int64)
-    return Allocation(tree_of(document.tree), idle, sizes, document.rule, document.wrap, cost, limits)
+    types = None if document.node_types is None else np.array(document.node_types, np.int64)
+    accepts = None if document.accepts is None else _flags(document.accepts)
+    tree = tree_of(document.tree)
+    return Allocation(tree, idle, sizes, document.rule, document.wrap, cost, limits, types, accepts)
+
+
+def _flags(rows: tuple[tuple[bool, ...], ...]) -> BoolArray:
+    """Rows of equal length; others stay objects, which the model refuses."""
+    width = len(rows[0]) if rows else 0
+    if any(len(row) != width for row in rows):
+        raise ModelError("accepts: every job states the same number of types")
+    return np.array(rows, np.bool_).reshape(len(rows), width)
 
 
 def tree_document(tree: FatTree) -> TreeDocument:

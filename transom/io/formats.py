@@ -80,6 +80,9 @@ class ClusterDocument(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=
     topology: Annotated[TreeDocument | None, Meta(description="where each node hangs; the window then states idle")] = (
         None
     )
+    node_types: Annotated[
+        tuple[Natural, ...] | None, Meta(description="type of each node, from 0; null where all are alike")
+    ] = None
 
 
 class WindowDocument(
@@ -104,6 +107,10 @@ class WindowDocument(
     leaf_limits: Annotated[
         tuple[Natural, ...] | None,
         Meta(description="the most leaf switches of each waiting job, 0 for any number; null without limits"),
+    ] = None
+    accepts: Annotated[
+        tuple[tuple[bool, ...], ...] | None,
+        Meta(description="for each waiting job whether it takes nodes of each type; null where all take every node"),
     ] = None
 
 
@@ -191,6 +198,13 @@ class AllocationDocument(
     leaf_limits: Annotated[
         tuple[Positive, ...] | None,
         Meta(description="the most leaf switches of each job; null without limits"),
+    ] = None
+    node_types: Annotated[
+        tuple[Natural, ...] | None, Meta(description="type of each idle node, from 0; null where all are alike")
+    ] = None
+    accepts: Annotated[
+        tuple[tuple[bool, ...], ...] | None,
+        Meta(description="for each job whether it takes nodes of each type; stated with node_types"),
     ] = None
 
 

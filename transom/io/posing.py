@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -104,8 +105,7 @@ def allocation_as_stated(
     rule, around = RULES[problem], stated.wrap if wrap is None else wrap
     if (rule, around) == (stated.rule, stated.wrap):
         return stated, None
-    limits = stated.leaf_limits
-    return Allocation(stated.tree, stated.idle, stated.sizes, rule, around, stated.cost, limits), None
+    return replace(stated, rule=rule, wrap=around), None
 
 
 def path(window: Window, cost_model: str = "paper", wrap: bool = False) -> tuple[ConstrainedPath, Jobs]:

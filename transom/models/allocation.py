@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import field
-from itertools import pairwise
+from dataclasses import field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -26,6 +25,7 @@ from transom.models.arrays import (
     frozen_ints,
     model,
 )
+from transom.models.cluster import checked_types
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost, block_cost_table, hop_cost, slide_costs_on_levels
 from transom.models.window import Window
@@ -72,6 +72,9 @@ class Allocation(Frozen):
     cost : the cost of a node set.
     leaf_limits : the most leaf switches that each job may span, >= 1, shape ``(jobs,)``, as ``--switches`` of Slurm;
         None without limits. The problem may then be infeasible although there are enough idle nodes.
+    node_types : the type of each idle node, 0, 1, 2 ..., shape ``(idle nodes,)``: partitions, features, sizes of
+        memory, whatever jobs ask for; None where all nodes are alike. Nodes keep their places in Q.
+    accepts : whether each job takes nodes of each type, shape ``(jobs, types)``; stated with ``node_types``.
 
     Raises
     ------
@@ -92,6 +95,8 @@ class Allocation(Frozen):
     wrap: bool = True
     cost: HopCost = PAPER
     leaf_limits: IntArray | None = field(default=None, metadata=UNSET)
+    node_types: IntArray | None = field(default=None, metadata=UNSET)
+    accepts: BoolArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         expected(self.tree, FatTree, "allocation: tree", "a FatTree")
@@ -128,6 +133,9 @@ class Allocation(Frozen):
                 job = int(np.flatnonzero(limits < 1)[0])
                 raise ModelError(f"allocation: job {job} may span {limits[job]} leaf switches, less than 1")
             object.__setattr__(self, "leaf_limits", limits)
+        types, accepts = checked_types(self.node_types, self.accepts, "allocation", (len(idle), len(sizes)))
+        object.__setattr__(self, "node_types", types)
+        object.__setattr__(self, "accepts", accepts)
         object.__setattr__(self, "idle", idle)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "wrap", bool(self.wrap))
@@ -139,7 +147,7 @@ class Allocation(Frozen):
         # For the replay, which knows what is idle: int64 arrays that nobody changes while the problem is in use.
         problem, idle, sizes = object.__new__(cls), idle.view(), sizes.view()
         idle.flags.writeable = sizes.flags.writeable = False
-        for name, value in zip(cls.__slots__, (tree, idle, sizes, rule, wrap, cost, None), strict=True):
+        for name, value in zip(cls.__slots__, (tree, idle, sizes, rule, wrap, cost, None, None, None), strict=True):
             object.__setattr__(problem, name, value)
         return problem
 
@@ -152,7 +160,7 @@ class Allocation(Frozen):
         cost: HopCost = PAPER,
         jobs: ArrayLike | None = None,
     ) -> Allocation:
-        """The allocation of the multi-node jobs of a window, with their limits on leaf switches.
+        """The allocation of the multi-node jobs of a window, with their limits on leaf switches and node types.
 
         Parameters
         ----------
@@ -174,7 +182,8 @@ class Allocation(Frozen):
         else:
             chosen = np.asarray(jobs, dtype=np.int64)
         chosen = chosen[nodes[chosen] > 1]
-        return cls(tree, idle, nodes[chosen], rule, wrap, cost, window.limits_of(chosen))
+        limits, (types, accepts) = window.limits_of(chosen), window.types_for(chosen)
+        return cls(tree, idle, nodes[chosen], rule, wrap, cost, limits, types, accepts)
 
     @property
     def kind(self) -> str:
@@ -208,19 +217,31 @@ class Allocation(Frozen):
 
     @property
     def limited(self) -> str | None:
-        """Why a method refuses that knows no limits on leaf switches; None if it does not."""
-        return None if self.leaf_limits is None else "it takes no limits on leaf switches"
+        """Why a method refuses that knows no limits on leaf switches and no node types; None if it does not."""
+        return self.typed if self.leaf_limits is None else "it takes no limits on leaf switches"
+
+    @property
+    def typed(self) -> str | None:
+        """Why a method refuses that knows no node types; None if it does not."""
+        return None if self.node_types is None else "it takes no node types"
 
     @property
     def not_plain(self) -> str | None:
-        """Why a method refuses that knows leaf switches, pods and core alone, and no limits; None if it does not."""
+        """Why a method refuses that knows leaf switches, pods and core alone, no limits and no types; or None."""
         levels = self.tree.num_levels
         deep = None if levels == 3 else f"it takes trees of up to three levels of switches, this one has {levels}"
         return self.limited or deep
 
+    @property
+    def allowed(self) -> BoolArray:
+        """Whether each job takes each idle node, by its type, shape ``(jobs, idle nodes)``."""
+        if self.node_types is None or self.accepts is None:
+            return np.ones((len(self), len(self.idle)), np.bool_)
+        return self.accepts[:, self.node_types]
+
     def with_rule(self, rule: Rule) -> Allocation:
         """The same window under another rule."""
-        return Allocation(self.tree, self.idle, self.sizes, rule, self.wrap, self.cost, self.leaf_limits)
+        return replace(self, rule=rule)
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
         """The answer where there is nothing to search for: no job, or more nodes asked for than idle."""
@@ -231,34 +252,61 @@ class Allocation(Frozen):
     def block_costs(self, sizes: ArrayLike | None = None) -> FloatArray:
         """Cost of every block of consecutive entries of Q, shape ``(sizes, idle nodes)``, by first entry.
 
-        Infinite where there is no such block, or where it spans more leaf switches than the jobs of that size may.
-        ``sizes`` are those of the jobs unless given.
+        Infinite where there is no such block, or where it spans more leaf switches than the jobs of that size may, or
+        holds a node that they do not take. ``sizes`` are those of the jobs unless given.
 
         Raises
         ------
-        ModelError : sizes are given, and jobs of one size have different limits.
+        ModelError : sizes are given, and jobs of one size have different limits or node types.
         """
-        wanted = self.sizes if sizes is None else np.asarray(sizes, dtype=np.int64)
-        if self.leaf_limits is None:
+        if sizes is None:
+            return self._costs_for(np.arange(len(self)))
+        wanted = np.asarray(sizes, dtype=np.int64)
+        if self.limited is None:
             return self._block_costs(wanted)
-        if sizes is not None and self.unequal_limits:
-            raise ModelError(f"allocation: {self.unequal_limits}")
-        limits = dict(zip(self.sizes.tolist(), self.leaf_limits.tolist(), strict=True))
-        most = self.leaf_limits if sizes is None else np.array([limits.get(size, 2**62) for size in wanted.tolist()])
+        if self.unlike:
+            raise ModelError(f"allocation: {self.unlike}")
         table = self._block_costs(wanted)
-        table[_spans(self.leaf, wanted, self.wrap) > most[:, None]] = np.inf
+        of_size = {size: job for job, size in enumerate(self.sizes.tolist())}
+        for row, size in enumerate(wanted.tolist()):
+            if size in of_size:
+                table[row] = self._costs_for(np.array([of_size[size]]))[0]
         return table
 
     @property
-    def unequal_limits(self) -> str | None:
-        """Why a method refuses for which jobs of one size are alike: their limits differ."""
+    def classes(self) -> tuple[IntArray, IntArray]:
+        """The class of each job, and the first job of each class: jobs alike in size, limit and types, by size."""
+        limits = np.zeros_like(self.sizes) if self.leaf_limits is None else self.leaf_limits
+        accepts = np.empty((len(self), 0), np.bool_) if self.accepts is None else self.accepts
+        keys = np.column_stack((self.sizes, limits, accepts))
+        _, first, of = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return of.reshape(-1).astype(np.int64), first.astype(np.int64)
+
+    def class_costs(self) -> FloatArray:
+        """As :meth:`block_costs`, of the jobs of each class, shape ``(classes, idle nodes)``."""
+        return self._costs_for(self.classes[1])
+
+    @property
+    def unlike(self) -> str | None:
+        """Why a method refuses for which jobs of one size are alike: their limits or node types differ."""
+        if self.limited is None:
+            return None
+        of = self.sizes[self.classes[1]]
+        twice = of[1:][np.diff(of) == 0]
+        what = "limits on leaf switches" if self.node_types is None else "limits on leaf switches or node types"
+        return f"jobs of {twice[0]} nodes have different {what}" if twice.size else None
+
+    def _costs_for(self, jobs: IntArray) -> FloatArray:
+        table = self._block_costs(self.sizes[jobs])
         if self.leaf_limits is not None:
-            pairs = set(zip(self.sizes.tolist(), self.leaf_limits.tolist(), strict=True))
-            sizes = [size for size, _ in sorted(pairs)]
-            for size, other in pairwise(sizes):
-                if size == other:
-                    return f"jobs of {size} nodes have different limits on leaf switches"
-        return None
+            table[_spans(self.leaf, self.sizes[jobs], self.wrap) > self.leaf_limits[jobs][:, None]] = np.inf
+        if self.node_types is not None:
+            starts, n = np.arange(len(self.idle)), len(self.idle)
+            for row, job in enumerate(jobs.tolist()):
+                wrong = ~self.allowed[job]
+                before = np.concatenate(([0], np.cumsum(np.concatenate((wrong, wrong)))))
+                table[row, before[np.minimum(starts + self.sizes[job], 2 * n)] > before[starts]] = np.inf
+        return table
 
     def _block_costs(self, wanted: IntArray) -> FloatArray:
         if self.tree.above is None:
@@ -278,6 +326,12 @@ class Allocation(Frozen):
         """Total cost; an int where costs are rounded down, else the exactly rounded sum."""
         costs = self.job_costs(solution)
         return int(costs.sum()) if self.cost.floored else math.fsum(costs)
+
+    @property
+    def most_cost(self) -> float:
+        """What all jobs cost where no two nodes of a job share a switch: no solution costs more."""
+        size, weights = self.sizes.astype(float), self.weights.astype(float)
+        return float(np.maximum(weights[3] / size * weights[0] * size * (size - 1) / 2, 1.0).sum())
 
     def violations(self, solution: ArrayLike) -> list[str]:
         """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
@@ -301,6 +355,12 @@ class Allocation(Frozen):
             for job, limit in enumerate(self.leaf_limits.tolist()):
                 if spans[job] > limit:
                     return [f"job {job} spans {spans[job]} leaf switches, and may span {limit}"]
+        if self.node_types is not None:
+            held_by = np.flatnonzero(owner >= 0)
+            wrong = held_by[~self.allowed[owner[held_by], held_by]]
+            if wrong.size:
+                i = int(wrong[0])
+                return [f"job {owner[i]} gets node {self.idle[i]} of type {self.node_types[i]}, which it does not take"]
         if self.rule == "free" or not jobs:
             return []
         rank = placing_order(owner, self.sizes, self.wrap, self.rule == "static")

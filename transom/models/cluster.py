@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from transom.errors import ModelError
-from transom.models.arrays import NONE, Frozen, Several, expected, model, whole
+from transom.models.arrays import (
+    NONE,
+    UNSET,
+    BoolArray,
+    Frozen,
+    IntArray,
+    Several,
+    expected,
+    frozen_ints,
+    model,
+    whole,
+)
 from transom.models.fat_tree import FatTree
 
 LARGEST = 2**40
 """The most nodes that a cluster may have, so that node-seconds of long traces stay exact."""
 
+MOST_TYPES = 1 << 12
+"""So many types at most, so that what a job takes stays small."""
+
 
 @model
 class Cluster(Frozen):
-    """A cluster of equal nodes with further, cluster-wide resources.
+    """A cluster of nodes with further, cluster-wide resources.
 
     Parameters
     ----------
@@ -21,6 +40,8 @@ class Cluster(Frozen):
         that begins with ``submitting``, a prefix of metrics.
     capacities : amount of each further resource, >= 0, in the unit of the jobs' demands.
     topology : the network position of each node; None if nodes are interchangeable.
+    node_types : the type of each node, 0, 1, 2 ..., shape ``(num_nodes,)``; None where all nodes are
+        alike. A window states which types each job takes.
 
     Raises
     ------
@@ -31,6 +52,7 @@ class Cluster(Frozen):
     resources: Several[str] = NONE
     capacities: Several[int] = NONE
     topology: FatTree | None = None
+    node_types: IntArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_nodes", whole(self.num_nodes, "cluster: num_nodes"))
@@ -60,3 +82,57 @@ class Cluster(Frozen):
                 raise ModelError(f"cluster: capacity of {name} must be >= 0, got {capacity}")
         if self.topology is not None and self.topology.num_nodes != self.num_nodes:
             raise ModelError(f"cluster: {self.num_nodes} nodes, but a topology of {self.topology.num_nodes}")
+        if self.node_types is not None:
+            types = frozen_ints(self.node_types, "cluster: node_types", (self.num_nodes,))
+            if (types < 0).any() or (types >= MOST_TYPES).any():
+                node = int(np.flatnonzero((types < 0) | (types >= MOST_TYPES))[0])
+                raise ModelError(f"cluster: node {node} has type {types[node]}; types are 0 to {MOST_TYPES - 1}")
+            object.__setattr__(self, "node_types", types)
+
+
+def checked_types(
+    node_types: ArrayLike | None, accepts: ArrayLike | None, what: str, shape: tuple[int, int]
+) -> tuple[IntArray | None, BoolArray | None]:
+    """The type of each of some nodes, and whether each of some jobs takes each type, read-only.
+
+    Parameters
+    ----------
+    what : the model's name in messages.
+    shape : nodes and jobs.
+
+    Returns
+    -------
+    None twice where neither is stated, or where every job takes every node.
+
+    Raises
+    ------
+    ModelError : one is stated without the other, shapes differ, or a type is out of range.
+    """
+    if node_types is None and accepts is None:
+        return None, None
+    if node_types is None or accepts is None:
+        missing, other = ("node_types", "accepts") if node_types is None else ("accepts", "node_types")
+        raise ModelError(f"{what}: {other} are stated without {missing}")
+    types = frozen_ints(node_types, f"{what}: node_types", (shape[0],))
+    taken = _flags(accepts, f"{what}: accepts", shape[1])
+    if taken.shape[1] > MOST_TYPES:
+        raise ModelError(f"{what}: {taken.shape[1]} types of nodes, more than {MOST_TYPES}")
+    wrong = np.flatnonzero((types < 0) | (types >= taken.shape[1]))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ModelError(f"{what}: node_types: entry {i} is {types[i]}, but jobs state {taken.shape[1]} types")
+    return (None, None) if taken.all() else (types, taken)
+
+
+def _flags(accepts: ArrayLike, what: str, jobs: int) -> BoolArray:
+    try:
+        given = np.asarray(accepts)
+    except ValueError as error:
+        raise ModelError(f"{what}: not a rectangular array ({error})") from error
+    if given.size == 0 and given.ndim == 1:
+        given = given.reshape(0, 0)
+    if given.ndim != 2 or len(given) != jobs or not (given.dtype == np.bool_ or np.isin(given, (0, 1)).all()):
+        raise ModelError(f"{what}: expected true or false, shape ({jobs}, types), got shape {given.shape}")
+    flags: BoolArray = given.astype(np.bool_, order="C")
+    flags.flags.writeable = False
+    return flags

@@ -133,8 +133,10 @@ class Joint(Frozen):
 
         Raises
         ------
-        ModelError : the cluster has no topology.
+        ModelError : the cluster has no topology, or jobs do not take nodes of every type.
         """
+        if window.accepts is not None:
+            raise ModelError("joint: the window's jobs do not take nodes of every type; a joint choice knows no types")
         items = Knapsack.from_window(window, objective)
         tree, idle = window.cluster.topology, window.idle
         if tree is None or idle is None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError
-from transom.models.arrays import UNSET, Frozen, IntArray, Like, expected, frozen_ints, model, whole
-from transom.models.cluster import Cluster
+from transom.models.arrays import UNSET, BoolArray, Frozen, IntArray, Like, expected, frozen_ints, model, whole
+from transom.models.cluster import Cluster, checked_types
 from transom.models.job import JobTable
 
 
@@ -30,6 +30,8 @@ class Window(Frozen):
     leaf_limits : the most leaf switches that each queued job may span, as ``--switches`` of Slurm, 0 where it states
         none, shape ``(queued jobs,)``; None where no job does. Allocations and joint choices keep them; what a
         knapsack or a selection starts may find no room within them.
+    accepts : whether each queued job takes nodes of each type of the cluster, shape ``(queued jobs, types)``; None
+        where all take every node. Allocations keep to it, as they do to limits.
 
     Raises
     ------
@@ -44,6 +46,7 @@ class Window(Frozen):
     available: Like[IntArray]
     idle: IntArray | None = None
     leaf_limits: IntArray | None = field(default=None, metadata=UNSET)
+    accepts: BoolArray | None = field(default=None, metadata=UNSET)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "now", whole(self.now, "window: now"))
@@ -79,6 +82,10 @@ class Window(Frozen):
         object.__setattr__(self, "running_end", running_end)
         self._check_idle()
         self._check_limits()
+        shape = self.cluster.num_nodes, len(self.queue)
+        types = self.cluster.node_types
+        accepts = checked_types(types if self.accepts is not None else None, self.accepts, "window", shape)[1]
+        object.__setattr__(self, "accepts", accepts)
 
     def positions(self, jobs: ArrayLike | None = None) -> IntArray:
         """Positions in the queue, by default all of them, shape ``(any,)``.
@@ -100,6 +107,12 @@ class Window(Frozen):
             return None
         limits, nodes = self.leaf_limits[jobs], self.queue.nodes[jobs]
         return np.where(limits > 0, np.minimum(limits, nodes), nodes) if limits.any() else None
+
+    def types_for(self, jobs: IntArray) -> tuple[IntArray | None, BoolArray | None]:
+        """The types of the idle nodes, and whether jobs at some positions of the queue take them, if any does not."""
+        if self.accepts is None or self.cluster.node_types is None or self.idle is None:
+            return None, None
+        return self.cluster.node_types[self.idle], self.accepts[jobs]
 
     def _check_limits(self) -> None:
         if self.leaf_limits is None:
@@ -139,7 +152,7 @@ class Window(Frozen):
     ) -> Window:
         # For the replay, whose state is checked by other means: arrays are read-only copies already.
         window = object.__new__(cls)
-        values = (now, cluster, queue, running, running_end, available, idle, None)
+        values = (now, cluster, queue, running, running_end, available, idle, None, None)
         for name, value in zip(_FIELDS, values, strict=True):
             object.__setattr__(window, name, value)
         return window
@@ -161,4 +174,4 @@ class Window(Frozen):
         return np.column_stack((self.queue.nodes, self.queue.demand))
 
 
-_FIELDS = ("now", "cluster", "queue", "running", "running_end", "available", "idle", "leaf_limits")
+_FIELDS = ("now", "cluster", "queue", "running", "running_end", "available", "idle", "leaf_limits", "accepts")

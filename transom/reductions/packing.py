@@ -17,9 +17,10 @@ from transom.models.shortest_path import ConstrainedPath
 class Packing(NamedTuple):
     r"""Choose disjoint blocks of consecutive entries, :math:`\epsilon_r` of each size r, at the least total cost.
 
-    ``length`` entries; ``sizes`` ``(R,)`` distinct, ascending; ``counts`` ``(R,)`` >= 1; ``costs`` ``(R, length)`` by
-    the block's first entry, infinite where there is no block; ``wrap``: whether blocks that reach the end go
-    on at the head; ``whole``: whether all costs are whole numbers, so that bounds may be rounded up.
+    ``length`` entries; ``sizes`` ``(R,)`` ascending, and distinct but for jobs with different limits or node types;
+    ``counts`` ``(R,)`` >= 1; ``costs`` ``(R, length)`` by the block's first entry, infinite where there is no block;
+    ``wrap``: whether blocks that reach the end go on at the head; ``whole``: whether all costs are whole numbers, so
+    that bounds may be rounded up.
     """
 
     length: int
@@ -38,26 +39,32 @@ class Packing(NamedTuple):
 
 
 class _Static:
-    """Static allocations; of jobs of one size the first gets the block that begins first."""
+    """Static allocations; of jobs that are alike the first gets the block that begins first."""
 
     # Copies of what is read-only: the kernels would be compiled once more for it.
     @staticmethod
     def shape(problem: Allocation) -> tuple[IntArray, IntArray, int, bool]:
+        if problem.limited:
+            of, first = problem.classes
+            return problem.sizes[first], np.bincount(of), len(problem.idle), problem.wrap
         return (*distinct_sizes(problem.sizes.copy()), len(problem.idle), problem.wrap)
 
     @staticmethod
     def apply(problem: Allocation) -> Packing:
         sizes, counts, length, wrap = _Static.shape(problem)
-        return Packing(length, sizes, counts, problem.block_costs(sizes), wrap, problem.cost.floored)
+        costs = problem.class_costs() if problem.limited else problem.block_costs(sizes)
+        return Packing(length, sizes, counts, costs, wrap, problem.cost.floored)
 
     @staticmethod
     def invert(problem: Allocation, rows: IntArray, starts: IntArray) -> IntArray:
+        if problem.limited:
+            return _owners_by_class(problem, rows, starts)
         owners: IntArray = block_owners(problem.sizes.copy(), len(problem.idle), rows, starts)
         return owners
 
     @staticmethod
-    def blocks(problem: Allocation, solution: Any) -> tuple[IntArray, IntArray]:
-        return problem.starts(solution).copy(), problem.sizes
+    def blocks(problem: Allocation, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
+        return rows_of(problem, packed), problem.starts(solution).copy()
 
 
 class _Path:
@@ -78,9 +85,24 @@ class _Path:
         return np.column_stack((starts, problem.sizes[rows]))
 
     @staticmethod
-    def blocks(problem: ConstrainedPath, solution: Any) -> tuple[IntArray, IntArray]:
+    def blocks(problem: ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
         starts, sizes = np.asarray(solution, dtype=np.int64).reshape(-1, 2).T
-        return starts.copy(), sizes
+        return np.searchsorted(packed.sizes, sizes), starts.copy()
+
+
+def rows_of(problem: Allocation, packed: Packing) -> IntArray:
+    """The row of each job in the packing, shape ``(jobs,)``."""
+    return problem.classes[0] if problem.limited else np.searchsorted(packed.sizes, problem.sizes)
+
+
+def _owners_by_class(problem: Allocation, rows: IntArray, starts: IntArray) -> IntArray:
+    of, n = problem.classes[0], len(problem.idle)
+    waiting = [np.flatnonzero(of == row).tolist() for row in range(int(of.max(initial=-1)) + 1)]
+    owner = np.full(n, -1)
+    for row, start in zip(rows.tolist(), starts.tolist(), strict=True):
+        job = waiting[row].pop(0)
+        owner[np.arange(start, start + int(problem.sizes[job])) % n] = job
+    return owner
 
 
 _FROM: dict[type, Any] = {Allocation: _Static, ConstrainedPath: _Path}
@@ -112,8 +134,8 @@ def invert(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntArr
 
 def blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
     """Rows and starts of the blocks of a feasible solution: what :func:`invert` makes it of, in any order."""
-    starts, sizes = _FROM[type(problem)].blocks(problem, solution)
-    return np.searchsorted(packed.sizes, sizes), starts
+    found: tuple[IntArray, IntArray] = _FROM[type(problem)].blocks(problem, packed, solution)
+    return found
 
 
 def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:

@@ -14,7 +14,8 @@ from transom.models import Cluster, FatTree, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Policy
-from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits
+from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits, takes_types
+from transom.simulation.nodes.typed import Wants
 from transom.simulation.policies.by_name import make_policy
 from transom.slurm.jobs import SlurmJob
 from transom.slurm.window import KeptFrom, Seen
@@ -103,6 +104,7 @@ class Adviser:
             reset(stream(seed, policy))
         self._allocator, self._seed = allocator or Allocator(), seed
         self.keeps_limits = takes_limits(self._allocator)
+        self.keeps_types = takes_types(self._allocator)
         self._placer: Placer | None = None
 
     def advise(self, seen: Seen) -> Advice:
@@ -124,14 +126,16 @@ class Adviser:
     ) -> Choice:
         """The same by ids of jobs and nodes; idle nodes and the rest as in :class:`~transom.slurm.window.Seen`.
 
-        Jobs that the policy would start, and whose limits on leaf switches the idle nodes do not allow, wait.
+        Jobs that the policy would start, and whose limits on leaf switches or node types the idle nodes do not allow,
+        wait.
         """
         if not len(window.queue):
             return Choice({}, [], [])
         decision = self.policy.decide(window)
         chosen = decision.start + decision.backfill
-        # A policy that states nodes knows of no limits.
-        nodes = {job: tuple(ids) for job, ids in decision.nodes.items() if job not in leaf_limits}
+        # A policy that states nodes knows of no limits, and of no types.
+        stated = decision.nodes if window.accepts is None else {}
+        nodes = {job: tuple(ids) for job, ids in stated.items() if job not in leaf_limits}
         taken = [node for ids in nodes.values() for node in ids]
         free = np.setdiff1d(idle, taken)
         nodes |= self._places(window, free, kept_from, leaf_limits, [job for job in chosen if job not in nodes])
@@ -158,8 +162,10 @@ class Adviser:
             sizes = [int(window.queue.nodes[row[job]]) for job in group]
             while sum(sizes) > len(allowed):  # several reservations together leave less than each alone
                 group, sizes = group[:-1], sizes[:-1]
-            if any(job in leaf_limits for job in group):
-                found = placer.place_within(allowed, sizes, [leaf_limits.get(job) for job in group])
+            if window.accepts is not None or any(job in leaf_limits for job in group):
+                accepts = None if window.accepts is None else window.accepts[[row[job] for job in group]]
+                limits = [leaf_limits.get(job) for job in group]
+                found = placer.place_within(allowed, Wants(sizes, limits, window.cluster.node_types, accepts))
             else:
                 found = placer.place(allowed, sizes).nodes if group else []
             for job, ids in zip(group, found, strict=True):

@@ -114,7 +114,7 @@ class Driver:
         as_if = replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs])
         seen = window_of(
             as_if, terms.partition, self._adviser.order, True, lambda job: job.name in offered,
-            self._adviser.keeps_limits,
+            self._adviser.keeps_limits, self._adviser.keeps_types,
         )  # fmt: skip
         waiting = {seen.jobs[job].name: seen.jobs[job] for job in seen.window.queue.id.tolist()}
         short = [name for name in offered if seen.refused.get(name) == MORE_THAN_SERVE]
@@ -148,7 +148,8 @@ class Driver:
 
     def _slurms(self, latest: LatestStarts, as_if: SlurmState, jobs: list[SlurmJob]) -> Seen:
         """All that waits, in the order of Slurm's priorities."""
-        seen = window_of(as_if, self._terms.partition, limits=self._adviser.keeps_limits)
+        limits, types = self._adviser.keeps_limits, self._adviser.keeps_types
+        seen = window_of(as_if, self._terms.partition, limits=limits, types=types)
         latest.note(seen, jobs)
         return seen
 

@@ -24,6 +24,7 @@ class SlurmNode:
     cpus, memory : how many, and how much [MiB]; -1 where it is not told.
     used : CPUs that jobs hold.
     partitions : those it belongs to; empty where they are not told.
+    features : those that are active.
     """
 
     name: str
@@ -32,6 +33,7 @@ class SlurmNode:
     memory: int
     used: int
     partitions: tuple[str, ...]
+    features: frozenset[str] = frozenset()
 
     @property
     def serves(self) -> bool:
@@ -56,6 +58,7 @@ def nodes_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmNode
             memory=number(record.get("RealMemory")),
             used=max(number(record.get("CPUAlloc")), 0),
             partitions=_names(record.get("Partitions")),
+            features=frozenset(_names(record.get("ActiveFeatures"))),
         )
 
 
@@ -70,6 +73,7 @@ def nodes_of_json(nodes: Iterable[Any]) -> Iterator[SlurmNode]:
                 memory=number(node.get("real_memory")),
                 used=max(number(node.get("alloc_cpus")), 0),
                 partitions=_names(node.get("partitions")),
+                features=frozenset(_several(node.get("active_features"))),
             )
 
 
@@ -89,6 +93,7 @@ def nodes_of_groups(groups: Iterable[Any]) -> Iterator[SlurmNode]:
                 cpus=number(cpus.get("minimum")),
                 memory=number(memory.get("minimum")),
                 used=0,  # told of the group alone, as its state does
+                features=frozenset(_several(_inside(group, "features").get("active"))),
                 partitions=(*(before.partitions if before else ()), *([partition] if partition else [])),
             )
     yield from found.values()
@@ -109,6 +114,11 @@ def _inside(group: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _list(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [stated(value)]
+
+
+def _several(value: Any) -> list[str]:
+    """Names in a list, or in one text."""
+    return [name for each in _list(value) for name in _names(each)]
 
 
 def _names(value: Any) -> tuple[str, ...]:

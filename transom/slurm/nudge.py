@@ -54,7 +54,8 @@ class Nudger:
         state = look(self._terms.ask)
         if self._audit is not None and self._audit.others_wrote:
             self._factors, self._decided = self._audit.catch_up().factors, None
-        seen = window_of(state, self._terms.partition, self._adviser.order, False, selector.takes)
+        types, where = self._adviser.keeps_types, self._terms.partition
+        seen = window_of(state, where, self._adviser.order, False, selector.takes, types=types)
         window = seen.window
         events = events_of(seen)
         if events == self._decided or not len(window.queue):

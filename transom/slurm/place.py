@@ -72,11 +72,11 @@ class Namer:
         waiting = {job.name: job for job in state.jobs if job.waits}
         sure = self._sure(state)
         jobs = [self._as_if(job, state.now, sure) for job in state.jobs]
-        seen = window_of(
-            replace(state, jobs=jobs), self._terms.partition, self._adviser.order, limits=self._adviser.keeps_limits
-        )
+        limits, types = self._adviser.keeps_limits, self._adviser.keeps_types
+        where, as_if = self._terms.partition, replace(state, jobs=jobs)
+        seen = window_of(as_if, where, self._adviser.order, limits=limits, types=types)
         if self._latest is not None:
-            plan = window_of(replace(state, jobs=jobs), self._terms.partition, limits=self._adviser.keeps_limits)
+            plan = window_of(as_if, where, limits=limits, types=types)
             self._latest.note(plan, state.jobs, lambda job: job.name not in self._names)
         starts, stale = self._decide(seen) if self._new(seen) else ([], [])
         return Look(seen, starts, stale, [], self._expire(waiting, state.now))

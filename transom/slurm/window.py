@@ -16,6 +16,7 @@ from transom.models.job import DEMAND
 from transom.simulation.core.site_order import load_rule, site_order
 from transom.slurm.answers import named_hosts
 from transom.slurm.jobs import SWITCHES, SlurmJob
+from transom.slurm.node_types import FEATURES, MORE_THAN_NODES, Acceptance, Kinds, NodeSet, kinds_of, types_of
 from transom.slurm.nodes import SlurmNode
 from transom.slurm.site import Licence, Partition, Reservation, tree_of
 from transom.slurm.state import SlurmState
@@ -69,13 +70,14 @@ def window_of(
     held: bool = False,
     only: Callable[[SlurmJob], bool] | None = None,
     limits: bool = False,
+    types: bool = False,
 ) -> Seen:
     """The window of a partition, in whole nodes.
 
     A node is idle if it serves and no job holds any of its CPUs; a completing job holds those that are not back yet. A
     node that several jobs share becomes idle with the last of them, to which it is counted. Licences are further
     resources. So are the nodes that are not reserved from some instant on: a job that would still run then takes of
-    these.
+    these. So are the nodes that some job is confined to by features, cores or memory, for the jobs that are.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ def window_of(
     held : whether held jobs, too, could start.
     only : jobs that are offered; all others are left to Slurm.
     limits : whether who chooses nodes keeps limits on leaf switches; otherwise jobs with such limits are left to Slurm.
+    types : whether who chooses nodes keeps to node types; otherwise jobs that do not take every node are left to Slurm.
 
     Raises
     ------
@@ -111,7 +114,9 @@ def window_of(
     running = {job: kept for job, held_ in running.items() if (kept := held_ - reserved)}
 
     most = len(idle) + sum(map(len, running.values()))
-    asked = _Question(where, nodes, most, state.licences, held, _leaves(tree, nodes) if limits else [])
+    serving: NodeSet = frozenset(i for i, node in enumerate(nodes) if node.serves)
+    takes = Acceptance(nodes)
+    asked = _Question(where, most, state.licences, held, _leaves(tree, nodes) if limits else [], serving, takes, types)
     refused: dict[str, str] = {}
     queue: list[SlurmJob] = []
     for job in state.jobs:
@@ -122,6 +127,12 @@ def window_of(
             queue.append(job)
         else:
             refused[job.name] = reason
+    kinds = kinds_of(queue, takes.nodes_for, serving)
+    if kinds is None:
+        kinds = Kinds({}, {})
+        confined = [job for job in queue if not (takes.nodes_for(job) or serving) >= serving]
+        refused |= {job.name: FEATURES for job in confined}
+        queue = [job for job in queue if job.name not in refused]
     if shared := sum(job.shares and not where.whole for job in queue):
         remarks.append(f"{shared} jobs may share nodes with others; a window counts whole nodes")
 
@@ -133,20 +144,24 @@ def window_of(
     licences = [each for each in state.licences if any(each.name in _licences(job.licences) for job in queue)]
     end_of = {job: max(_end(job, now, where), now + _WITHIN) for job in running}
     ends = sorted(running, key=lambda job: (end_of[job], job.id))
-    waiting = JobTable(_rows(queue, {}, now, where, licences, kept_from))
-    active = JobTable(_rows(ends, running, now, where, licences, kept_from))
+    waiting = JobTable(_rows(queue, {}, now, where, licences, kept_from, kinds))
+    active = JobTable(_rows(ends, running, now, where, licences, kept_from, kinds))
     window = Window(
         now=now,
         cluster=Cluster(
             len(names),
-            (*(each.name for each in licences), *(f"{_BEYOND}{start}" for start, _ in kept_from)),
-            (*(each.total for each in licences), *(len(names) - len(kept) for _, kept in kept_from)),
+            (*(each.name for each in licences), *(f"{_BEYOND}{start}" for start, _ in kept_from), *kinds.sets),
+            (
+                *(each.total for each in licences),
+                *(len(names) - len(kept) for _, kept in kept_from),
+                *map(len, kinds.sets.values()),
+            ),
             tree,
         ),
         queue=waiting,
         running=active,
         running_end=np.array([end_of[job] for job in ends], np.int64),
-        available=_available(idle, licences, kept_from, active),
+        available=_available(idle, licences, kept_from, kinds, active),
         idle=None if tree is None else idle,
     )
     window = _ordered(window, order, {job.id: job for job in queue})
@@ -155,6 +170,8 @@ def window_of(
     leaves = {job.id: job.most_leaves for job in queue if job.most_leaves is not None}
     if leaves and tree is not None:
         window = replace(window, leaf_limits=np.array([leaves.get(job, 0) for job in window.queue.id.tolist()]))
+    if (stated := types_of(kinds, window.queue.id.tolist(), len(names))) is not None:
+        window = replace(window, cluster=replace(window.cluster, node_types=stated[0]), accepts=stated[1])
     return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from, leaves)
 
 
@@ -205,17 +222,17 @@ class _Question:
     def __init__(
         self,
         where: Partition,
-        nodes: Sequence[SlurmNode],
         most: int,
         licences: Sequence[Licence],
         held: bool,
         leaves: Sequence[int],
+        serving: NodeSet,
+        takes: Acceptance,
+        types: bool,
     ) -> None:
         self.where, self.most, self.held, self.leaves = where, most, held, leaves
         self.licences = {each.name for each in licences}
-        serving = [node for node in nodes if node.serves]
-        self.cpus = min((node.cpus for node in serving), default=0)
-        self.memory = min((node.memory for node in serving), default=0)
+        self.serving, self.takes, self.types = serving, takes, types
 
     def refusal(self, job: SlurmJob, now: int) -> str | None:
         """Why a waiting job is left to Slurm; None if it is not."""
@@ -226,6 +243,8 @@ class _Question:
         if job.eligible > now and not (job.held and self.held):
             return "not eligible yet"
         for name in job.asks:
+            if name == FEATURES and self.types and self.takes.nodes_for(job) is not None:
+                continue
             if name != SWITCHES or job.nodes > sum(self.leaves[: job.most_leaves or 0]):
                 return name
         if not job.held and not job.reason.startswith(("ReqNodeNotAvail", *_PREFIXES)) and job.reason not in _STARTABLE:
@@ -234,8 +253,12 @@ class _Question:
             return "no fixed number of nodes"
         if job.nodes > self.most:
             return MORE_THAN_SERVE
-        if (self.cpus > 0 and job.cpus > job.nodes * self.cpus) or (self.memory > 0 and job.memory > self.memory):
-            return "more of a node than every node has"
+        takes = self.takes.nodes_for(job)
+        if takes is not None and not takes >= self.serving:
+            if not self.types:
+                return "more of a node than every node has"
+            if len(takes & self.serving) < job.nodes:
+                return MORE_THAN_SERVE if len(takes) >= job.nodes else MORE_THAN_NODES
         if not _licences(job.licences).keys() <= self.licences:
             return "licences"
         return None
@@ -279,9 +302,10 @@ def _rows(
     where: Partition,
     licences: Sequence[Licence],
     kept_from: KeptFrom,
+    kinds: Kinds,
 ) -> IntArray:
     """The table of some jobs; a running one holds what comes back with its end."""
-    rows = np.zeros((len(jobs), DEMAND + len(licences) + len(kept_from)), np.int64)
+    rows = np.zeros((len(jobs), DEMAND + len(licences) + len(kept_from) + len(kinds.sets)), np.int64)
     for row, job in zip(rows, jobs, strict=True):
         walltime, held, wanted = _walltime(job, now, where), running.get(job), _licences(job.licences)
         nodes = job.nodes if held is None else len(held)
@@ -291,14 +315,29 @@ def _rows(
             len(held - kept) if held is not None else nodes if now + walltime > start else 0
             for start, kept in kept_from
         ]
-        row[DEMAND:] = [*(wanted.get(each.name, 0) for each in licences), *beyond]
+        confined = kinds.of.get(job.id)
+        typed = [
+            len(held & each) if held is not None else nodes if confined is not None and confined <= each else 0
+            for each in kinds.sets.values()
+        ]
+        row[DEMAND:] = [*(wanted.get(each.name, 0) for each in licences), *beyond, *typed]
     return rows
 
 
-def _available(idle: IntArray, licences: Sequence[Licence], kept_from: KeptFrom, active: JobTable) -> IntArray:
+def _available(
+    idle: IntArray, licences: Sequence[Licence], kept_from: KeptFrom, kinds: Kinds, active: JobTable
+) -> IntArray:
     free, used = set(idle.tolist()), active.demand.sum(axis=0).tolist()
     licensed = [max(min(each.free, each.total - n), 0) for each, n in zip(licences, used, strict=False)]
-    return np.array([len(idle), *licensed, *(len(free - kept) for _, kept in kept_from)], np.int64)
+    return np.array(
+        [
+            len(idle),
+            *licensed,
+            *(len(free - kept) for _, kept in kept_from),
+            *(len(free & each) for each in kinds.sets.values()),
+        ],
+        np.int64,
+    )
 
 
 def _ordered(window: Window, order: str | None, jobs: dict[int, SlurmJob]) -> Window:

@@ -9,7 +9,17 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put, smallest_at, sum_of
-from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, reachable, slide, take
+from transom.heuristics.allocation.arrays import (
+    AllocationArrays,
+    block_cost,
+    counting,
+    fine_block,
+    fine_blocks,
+    gather,
+    reachable,
+    slide,
+    take,
+)
 from transom.models.allocation import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
@@ -73,7 +83,7 @@ def anneal_left(
     After how many steps the best solution was met, 0 if it was none of them.
     """
     owner, costs, _, state = standing
-    sizes, switches = arrays.sizes, counting(arrays)
+    sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
     n, jobs = len(owner), len(sizes)
     left, slid = np.empty(n, np.int64), np.empty(n)
     before, paid = np.empty(n, np.int64), np.empty(jobs)
@@ -90,11 +100,13 @@ def anneal_left(
             last = first_nodes(m, size, options)
             if options[CHEAPEST]:
                 slide(left, m, last, size, switches, slid)
+                fine_blocks(left, m, last, job, size, demands, switches, slid)
                 start = smallest_at(slid[:last])
                 costs[job] = slid[start]
             else:
                 start = int(rng.random() * last)
                 costs[job] = block_cost(left, m, start, size, switches)
+                costs[job] += fine_block(left, m, start, job, size, demands, switches)
             m = take(owner, left, m, start, size, job)
         if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1

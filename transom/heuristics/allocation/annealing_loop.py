@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
-from transom.heuristics.allocation.arrays import allocation_arrays
+from transom.heuristics.allocation.arrays import allocation_arrays, fines, offer
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 from transom.stop import Budget
@@ -138,7 +138,7 @@ class OnWhatIsLeft:
 
     def restart(self) -> None:
         """Go back to the best solution."""
-        costs = self._problem.job_costs(self._best)
+        costs = self._problem.job_costs(self._best) + fines(self._problem, self._best, self._arrays)
         self._standing = annealing.Standing(self._best.copy(), costs, self._best, self._state)
 
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
@@ -148,4 +148,4 @@ class OnWhatIsLeft:
 
     def hand_over(self, budget: Budget) -> None:
         """Hand over the best solution."""
-        budget.found(self._best)
+        offer(self._problem, budget, self._best)

@@ -9,16 +9,31 @@ import numpy as np
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import largest
 from transom.models.allocation import Allocation, placing_order
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.stop import Budget
+
+
+class Demands(NamedTuple):
+    """What jobs ask for beside a number of nodes; without entries where they ask for nothing else.
+
+    ``limits``: the most leaf switches of each job, shape ``(jobs,)``; ``types``: of each entry; ``accepts``: whether a
+    job takes a type, shape ``(jobs, types)``; ``fine``: what a leaf switch too many, or a node of another type, costs:
+    more than all jobs together cost elsewhere, so that a search goes by way of what is not allowed and does not stay.
+    """
+
+    limits: IntArray
+    types: IntArray
+    accepts: BoolArray
+    fine: float
 
 
 class AllocationArrays(NamedTuple):
     """The entries of Q as kernels want them: switches and pods numbered 0, 1, 2 ... as they come.
 
     ``leaf``, ``pod``: shape ``(idle nodes,)``; ``sizes``: shape ``(jobs,)``; ``weights``: of the cost model on this
-    tree; ``upper``: switches on the levels between pods and core, shape ``(levels, idle nodes)``.
+    tree; ``upper``: switches on the levels between pods and core, shape ``(levels, idle nodes)``; ``demands``: of the
+    jobs.
     """
 
     leaf: IntArray
@@ -26,6 +41,7 @@ class AllocationArrays(NamedTuple):
     sizes: IntArray
     weights: IntArray
     upper: IntArray
+    demands: Demands
 
 
 class Switches(NamedTuple):
@@ -46,7 +62,7 @@ class Switches(NamedTuple):
 @compiled
 def counting(arrays: AllocationArrays) -> Switches:
     """The switches with counters for all of them."""
-    leaf, pod, _, weights, upper = arrays
+    leaf, pod, _, weights, upper, _ = arrays
     return Switches(
         leaf, pod, weights, upper, np.zeros(largest(leaf) + 1, np.int64), np.zeros(largest(pod) + 1, np.int64)
     )
@@ -57,7 +73,33 @@ def allocation_arrays(problem: Allocation) -> AllocationArrays:
     upper = problem.upper
     for row in upper:
         row[:] = _numbered(row)
-    return AllocationArrays(_numbered(problem.leaf), _numbered(problem.pod), problem.sizes, problem.weights, upper)
+    leaf, pod = _numbered(problem.leaf), _numbered(problem.pod)
+    return AllocationArrays(leaf, pod, problem.sizes, problem.weights, upper, demands_of(problem))
+
+
+def demands_of(problem: Allocation) -> Demands:
+    """What the jobs of an allocation ask for beside a number of nodes."""
+    if problem.limited is None:
+        return Demands(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0), np.bool_), 0.0)
+    limits, types, accepts = problem.leaf_limits, problem.node_types, problem.accepts
+    return Demands(
+        problem.sizes.copy() if limits is None else limits.copy(),
+        np.zeros(len(problem.idle), np.int64) if types is None else types.copy(),
+        np.ones((len(problem), 1), np.bool_) if accepts is None else accepts.copy(),
+        1.0 + problem.most_cost,
+    )
+
+
+def fines(problem: Allocation, owner: IntArray, data: AllocationArrays) -> FloatArray:
+    """What each job costs beside its hops for what it does not take, shape ``(jobs,)``: zero in a solution."""
+    paid = np.zeros(len(problem))
+    if len(data.demands.limits):
+        for job in range(len(problem)):
+            entries = np.flatnonzero(owner == job)
+            switches = len(np.unique(problem.leaf[entries]))
+            wrong = int((~problem.allowed[job, entries]).sum())
+            paid[job] = data.demands.fine * (max(0, switches - int(data.demands.limits[job])) + wrong)
+    return paid
 
 
 def first_fit(problem: Allocation) -> IntArray:
@@ -68,11 +110,20 @@ def first_fit(problem: Allocation) -> IntArray:
 
 
 def best_known(problem: Allocation, budget: Budget, start: Any) -> IntArray:
-    """Hand over ``start`` and the first fit, and return the best solution that is known."""
+    """Hand over ``start`` and the first fit, and return the best solution that is known, else the first fit.
+
+    With limits on leaf switches or node types the first fit need be no solution.
+    """
     if start is not None:
         budget.found(start)
-    budget.found(first_fit(problem))
-    return np.array(budget.solution)
+    owner = first_fit(problem)
+    offer(problem, budget, owner)
+    return owner if budget.solution is None else np.array(budget.solution)
+
+
+def offer(problem: Allocation, budget: Budget, owner: IntArray) -> bool:
+    """Hand over owners that may break limits or node types, if they do not; whether they are better."""
+    return not (problem.limited and problem.violations(owner)) and budget.found(owner)
 
 
 @compiled
@@ -196,6 +247,53 @@ def _slide_above(left: IntArray, m: int, last: int, size: int, switches: Switche
             count[comes] += 1
         for k in range(m):
             count[of[left[k]]] = 0
+
+
+@no_refcount
+def fine_block(left: IntArray, m: int, start: int, job: int, size: int, demands: Demands, switches: Switches) -> float:
+    """What a job pays for a block that it does not take, beside its cost; the counts are zero before and after."""
+    if len(demands.limits) == 0:
+        return 0.0
+    leaf, in_leaf = switches.leaf, switches.in_leaf
+    wrong = -demands.limits[job]
+    bad = 0
+    for k in range(start, start + size):
+        i = left[k if k < m else k - m]
+        wrong += in_leaf[leaf[i]] == 0
+        in_leaf[leaf[i]] += 1
+        bad += not demands.accepts[job, demands.types[i]]
+    for k in range(start, start + size):
+        in_leaf[leaf[left[k if k < m else k - m]]] = 0
+    return float(demands.fine * (max(wrong, 0) + bad))
+
+
+@no_refcount
+def fine_blocks(
+    left: IntArray, m: int, last: int, job: int, size: int, demands: Demands, switches: Switches, costs: FloatArray
+) -> None:
+    """Add what a job pays for blocks that it does not take to their costs, by start; as :func:`slide`."""
+    if len(demands.limits) == 0:
+        return
+    leaf, in_leaf, types, accepts = switches.leaf, switches.in_leaf, demands.types, demands.accepts
+    touched, bad = 0, 0
+    for k in range(size):
+        i = left[k]
+        touched += in_leaf[leaf[i]] == 0
+        in_leaf[leaf[i]] += 1
+        bad += not accepts[job, types[i]]
+    for start in range(last):
+        costs[start] += demands.fine * (max(touched - demands.limits[job], 0) + bad)
+        goes = left[start]
+        in_leaf[leaf[goes]] -= 1
+        touched -= in_leaf[leaf[goes]] == 0
+        bad -= not accepts[job, types[goes]]
+        k = start + size
+        comes = left[k if k < m else k - m]
+        touched += in_leaf[leaf[comes]] == 0
+        in_leaf[leaf[comes]] += 1
+        bad += not accepts[job, types[comes]]
+    for k in range(m):
+        in_leaf[leaf[left[k]]] = 0
 
 
 @no_refcount

@@ -15,9 +15,11 @@ from transom.heuristics.allocation.arrays import (
     AllocationArrays,
     Switches,
     allocation_arrays,
+    best_known,
     counting,
-    first_fit,
+    fine_blocks,
     gather,
+    offer,
     slide,
     take,
 )
@@ -41,6 +43,8 @@ class BestFit:
     least cost. Under the
     static rule a job may find no room between the blocks of earlier ones; then (or when time is over) the
     answer is the first fit of all jobs. A job placed later does not move earlier ones; no iterations are counted.
+    Blocks that a job does not take, by its limit on leaf switches or by node types, are chosen only where there are no
+    others; the answer is then no solution, and none is handed over.
 
     Parameters
     ----------
@@ -58,8 +62,8 @@ class BestFit:
     order: Literal["window", "size"] = "window"
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation without limits on leaf switches."""
-        return problem.limited
+        """Static and dynamic rule; the free rule without limits on leaf switches and node types."""
+        return problem.limited if problem.rule == "free" else None
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -71,7 +75,8 @@ class BestFit:
         if start is not None:
             budget.found(start)
         owner = best_fit(problem, allocation_arrays(problem), self.order == "size", budget)
-        budget.found(first_fit(problem) if owner is None else owner)
+        if owner is None or not (offer(problem, budget, owner) or budget.solution is not None):
+            best_known(problem, budget, None)
 
 
 def best_fit(problem: Allocation, data: AllocationArrays, by_size: bool, budget: Budget) -> IntArray | None:
@@ -162,17 +167,18 @@ def _fitting(free: IntArray, above: IntArray, inside: int, need: int) -> int:
 @compiled
 def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
-    sizes, numbered = data.sizes, counting(data)
+    sizes, demands, numbered = data.sizes, data.demands, counting(data)
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     m = gather(owner, left)
     for job in jobs:
         size = sizes[job]
         last = m if wrap else m - size + 1
         slide(left, m, last, size, numbered, costs)
+        fine_blocks(left, m, last, job, size, demands, numbered, costs)
         _count_switches(left, m, last, size, numbered, switches)
         best = 0
         for start in range(1, last):
-            if _less(switches, costs, start, best):
+            if _less(switches, costs, start, best, demands.fine):
                 best = start
         m = take(owner, left, m, best, size, job)
     return True
@@ -181,18 +187,19 @@ def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wr
 @compiled
 def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
-    sizes, numbered = data.sizes, counting(data)
+    sizes, demands, numbered = data.sizes, data.demands, counting(data)
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
     used, run = owner >= 0, np.empty(n, np.int64)
     for job in jobs:
         size = sizes[job]
         last = n if wrap else n - size + 1
         slide(every, n, last, size, numbered, costs)
+        fine_blocks(every, n, last, job, size, demands, numbered, costs)
         _count_switches(every, n, last, size, numbered, switches)
         free_runs(used, wrap, run)
         best = -1
         for start in range(last):
-            if run[start] >= size and (best < 0 or _less(switches, costs, start, best)):
+            if run[start] >= size and (best < 0 or _less(switches, costs, start, best, demands.fine)):
                 best = start
         if best < 0:
             return False
@@ -203,7 +210,9 @@ def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -
 
 
 @no_refcount
-def _less(switches: IntArray, costs: FloatArray, a: int, b: int) -> bool:
+def _less(switches: IntArray, costs: FloatArray, a: int, b: int, fine: float) -> bool:
+    if fine > 0 and max(costs[a], costs[b]) >= fine:  # at least one that the job does not take
+        return bool(costs[a] < costs[b])
     return bool(switches[a] < switches[b] or (switches[a] == switches[b] and costs[a] < costs[b]))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.heuristics.allocation.arrays import allocation_arrays, best_known
+from transom.heuristics.allocation.arrays import allocation_arrays, best_known, fines, first_fit, offer
 from transom.heuristics.allocation.best_fit import BestFit, best_fit
 from transom.heuristics.allocation.reinsertion import least_costs, reinsert_one, reinsert_two
 from transom.models.allocation import Allocation
@@ -41,6 +41,9 @@ class DpPolish:
 
     With ``begin=start`` the solution that the search is given to start with takes the place of the static optimum.
 
+    With limits on leaf switches or node types the moves may begin at a first fit that breaks them: places that a job
+    does not take cost more than all jobs do elsewhere, so that moves lead out of them, if they can.
+
     An iteration is a job or an ordered pair that was tried. The answer is never above the static optimum
     where that was found.
 
@@ -63,10 +66,10 @@ class DpPolish:
             raise SpecError(f"dp-polish: begin must be static or start, got {self.begin!r}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Static and dynamic rule without limits on leaf switches."""
+        """Static and dynamic rule."""
         if problem.rule == "free":
             return "it moves blocks of the static and the dynamic rule; for the free rule there is count-search"
-        return problem.limited
+        return None
 
     def warm_up(self) -> None:
         """Compile the kernels, and those of the solvers of the static problem."""
@@ -80,7 +83,7 @@ class DpPolish:
             _improve(problem, budget)
             return
         if not budget.done() and (owner := best_fit(problem, allocation_arrays(problem), False, budget)) is not None:
-            budget.found(owner)
+            offer(problem, budget, owner)
         _solve_static(problem, budget, rng)
         _improve(problem, budget)
 
@@ -97,6 +100,8 @@ def _solve_static(problem: Allocation, budget: Budget, rng: np.random.Generator)
         solver(static, search, rng)
         if search.solution is not None:
             budget.found(search.solution)
+        if problem.rule == "static" and search.infeasible:
+            budget.prove_infeasible()
         if problem.rule == "static" and search.bound is not None:
             budget.prove(search.bound)
         budget.notes["static"] = name
@@ -110,9 +115,9 @@ def _improve(problem: Allocation, budget: Budget) -> None:
 
 
 def _polish(problem: Allocation, budget: Budget) -> None:
-    owner: IntArray = np.array(budget.solution)
-    costs = problem.job_costs(owner)
     data = allocation_arrays(problem)
+    owner: IntArray = first_fit(problem) if budget.solution is None else np.array(budget.solution)
+    costs = problem.job_costs(owner) + fines(problem, owner, data)
     least = least_costs(data)
     chunk = max(1, _WORK // (8 * len(owner)))
     jobs = range(len(problem))
@@ -129,7 +134,7 @@ def _polish(problem: Allocation, budget: Budget) -> None:
             first, paid = reinsert_two(owner, costs, data, problem.wrap, (one, other), least[other], first, chunk)
         budget.spend()
         if paid:
-            budget.found(owner)
+            offer(problem, budget, owner)
             idle = 0
 
 

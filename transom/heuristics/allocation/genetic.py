@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.heuristics.allocation.arrays import allocation_arrays, best_known
+from transom.heuristics.allocation.arrays import allocation_arrays, best_known, offer
+from transom.heuristics.allocation.block_table import table_with_fines
 from transom.heuristics.allocation.keys import decode_blocks, decode_left, encode
 from transom.heuristics.genetic import Genes, TimeOver, evolve, import_pymoo
 from transom.models.allocation import Allocation
@@ -60,8 +61,8 @@ class AllocationGenetic:
             raise SpecError(f"ga: population must be > 1, got {self.population}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation without limits on leaf switches."""
-        return problem.limited
+        """Every allocation."""
+        return None
 
     def warm_up(self) -> None:
         """Import pymoo and compile the kernels."""
@@ -77,7 +78,12 @@ class AllocationGenetic:
         first = rng.random((self.population, keys.count))
         if (row := keys.encode(known)) is not None:
             first[0] = row
-        evolve(_genes(keys, first, budget), budget, int(rng.integers(2**31)), lambda x: budget.found(keys.solution(x)))
+        evolve(
+            _genes(keys, first, budget),
+            budget,
+            int(rng.integers(2**31)),
+            lambda x: offer(problem, budget, keys.solution(x)),
+        )
 
 
 class _Keys:
@@ -85,14 +91,13 @@ class _Keys:
 
     def __init__(self, problem: Allocation) -> None:
         if problem.rule == "free":
-            problem = Allocation(problem.tree, problem.idle, problem.sizes, "dynamic", True, problem.cost)
+            problem = replace(problem, rule="dynamic", wrap=True)
         self._problem = problem
         self._static = problem.rule == "static"
         self.count = 2 * len(problem) + self._static
         self._arrays = allocation_arrays(problem)
         if self._static:
-            sizes, self._rows = np.unique(problem.sizes, return_inverse=True)
-            self._table = problem.block_costs(sizes)
+            self._table, self._rows = table_with_fines(problem)
         self.work = 4 * len(problem.idle) + len(problem) * (8 if self._static else len(problem.idle))
 
     def values(self, rows: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom._system.sorting import stable_order
-from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, take
+from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, fine_block, take
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 
@@ -21,7 +21,7 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
     owners : the solutions, shape ``(rows, idle nodes)``, or with no row where only values are wanted.
     values : their costs, shape ``(rows,)``.
     """
-    sizes, switches = arrays.sizes, counting(arrays)
+    sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
     n, jobs = len(arrays.leaf), len(sizes)
     left, owner = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(len(rows)):
@@ -35,6 +35,7 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
             last = m if wrap else m - size + 1
             start = min(int(rows[row, jobs + job] * last), last - 1)
             values[row] += block_cost(left, m, start, size, switches)
+            values[row] += fine_block(left, m, start, job, size, demands, switches)
             m = take(owner, left, m, start, size, job)
         if len(owners):
             owners[row] = owner

@@ -10,7 +10,15 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom._system.sorting import largest, put, smallest_at, stable_order
-from transom.heuristics.allocation.arrays import AllocationArrays, all_placed, counting, gather, slide, take
+from transom.heuristics.allocation.arrays import (
+    AllocationArrays,
+    all_placed,
+    counting,
+    fine_blocks,
+    gather,
+    slide,
+    take,
+)
 from transom.models.allocation import placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
@@ -24,7 +32,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
 
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
-    sizes, switches = arrays.sizes, counting(arrays)
+    sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
     n, size = len(owner), sizes[job]
     rest = owner.copy()
     for i in range(n):
@@ -36,6 +44,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
     m = gather(rest, left)
     last = m if wrap else m - size + 1
     slide(left, m, last, size, switches, slid)
+    fine_blocks(left, m, last, job, size, demands, switches, slid)
     start = smallest_at(slid[:last])
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
@@ -70,7 +79,7 @@ def reinsert_two(
     The place to go on from, or -1 if no other start can pay; and whether it paid.
     """
     one, other = pair
-    sizes, switches = arrays.sizes, counting(arrays)
+    sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
     n, size = len(owner), sizes[other]
     rest = owner.copy()
     for i in range(n):
@@ -83,6 +92,7 @@ def reinsert_two(
     m = gather(rest, left)
     last = m if wrap else m - sizes[one] + 1
     slide(left, m, last, sizes[one], switches, of_one)
+    fine_blocks(left, m, last, one, sizes[one], demands, switches, of_one)
     ranked = stable_order(of_one[:last])
     best = (costs[one] + costs[other]) * (1 - _LESS)
     paid, end = False, False
@@ -96,6 +106,7 @@ def reinsert_two(
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, switches, of_other)
+        fine_blocks(kept, fewer, ends, other, size, demands, switches, of_other)
         then = smallest_at(of_other[:ends])
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)

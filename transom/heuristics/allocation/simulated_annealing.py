@@ -13,6 +13,7 @@ from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft, Walk
 from transom.heuristics.allocation.arrays import best_known
+from transom.heuristics.allocation.block_table import table_with_fines
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray, frozen_ints
 from transom.models.fat_tree import FatTree
@@ -70,6 +71,10 @@ class AllocationAnnealing(_PlainRepair):
     without effect). As it never asks whether an order exists, its figures come out under the free rule;
     what can be reached of them costs about 1 % more.
 
+    With limits on leaf switches or node types a search may begin at, and go by way of, places that jobs do not take:
+    each switch too many and each node of another type costs more than all jobs do elsewhere. Only solutions are handed
+    over; there may be none in the end, which is no proof.
+
     Parameters
     ----------
     acceptance : ``walk``: a rejected change is not undone. As the search then goes on from every change, the
@@ -100,19 +105,23 @@ class AllocationAnnealing(_PlainRepair):
     nested: Nested | None = None
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every allocation without limits on leaf switches."""
-        return problem.limited
+        """Every allocation."""
+        return None
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
             return
         owner = best_known(problem, budget, start)
         walk: Walk
+
+        def solution(starts: IntArray) -> IntArray | None:
+            found = problem.from_starts(starts)
+            return None if problem.limited and problem.violations(found) else found
+
         if problem.rule == "static":
-            options = self.options(problem.wrap)
-            sizes, rows = np.unique(problem.sizes, return_inverse=True)
-            table = problem.block_costs(sizes)
-            walk = _OnQ(table, rows, problem.sizes, problem.starts(owner), options, problem.from_starts)
+            walk = _OnQ(
+                *table_with_fines(problem), problem.sizes, problem.starts(owner), self.options(problem.wrap), solution
+            )
         else:
             walk = OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), annealing.anneal_left)
         self.anneal(walk, budget, rng)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from transom.models import PAPER, Allocation, FatTree, HopCost
 from transom.models.allocation import KINDS, Rule
 from transom.models.arrays import IntArray
 from transom.rng import stream
+from transom.simulation.nodes.typed import Wants, shared_out
 from transom.solving import Solver, answer, refusal, warm_up
 from transom.stop import Stop
 
@@ -113,50 +114,66 @@ class Placer:
         nodes.update(zip(rest, _lowest(idle, [wanted[i] for i in rest]), strict=True))
         return Placed([nodes[i] for i in range(len(wanted))], len(together), cost, proved)
 
-    def place_within(self, idle: IntArray, sizes: Sequence[int], limits: Sequence[int | None]) -> list[IntArray]:
-        """The same where jobs limit their leaf switches; no nodes for a job that has to wait for some.
+    def place_within(self, idle: IntArray, jobs: Wants) -> list[IntArray]:
+        """The same where jobs limit their leaf switches or take some types of nodes alone; no nodes for one that waits.
 
         Where not all can have nodes at once, the first ones do: each job is placed if it can be beside those before it.
 
         Parameters
         ----------
-        idle, sizes : as for :meth:`place`.
-        limits : the most leaf switches of each job, >= 1; None where it states none.
+        idle : ids of the idle nodes, ascending, shape ``(idle nodes,)``.
+        jobs : what they ask for.
 
         Raises
         ------
         PolicyError : the solver failed.
         """
-        leaves = int(self.tree.leaf.max()) + 1
-        # A limit that binds nothing is none: solvers want jobs of one size to have one limit.
-        most = [min(size, leaves, limit or leaves) for size, limit in zip(sizes, limits, strict=True)]
-        nodes = [idle[:0] for _ in sizes]
-        together = [i for i, size in enumerate(sizes) if size > 1]
-        for group in [[i] for i in together] if self.allocator.per_job else [together]:
-            for i, ids in self._first_within(idle, {i: (sizes[i], most[i]) for i in group}).items():
+        nodes = [idle[:0] for _ in jobs.sizes]
+        # Jobs of one node first where they are confined, for those of more have a choice; the others take what is left.
+        single = [i for i, size in enumerate(jobs.sizes) if size == 1]
+        confined = [i for i in single if not jobs.takes(i, idle).all()]
+        together = [i for i, size in enumerate(jobs.sizes) if size > 1] if self.solver is not None else []
+        one_by_one = [i for i in range(len(jobs.sizes)) if self.solver is None or i in confined]
+        groups = [[i] for i in together] if self.allocator.per_job else [together]
+        fair = shared_out(idle, jobs, range(len(jobs.sizes)))
+        nodes = [ids if i in one_by_one else idle[:0] for i, ids in enumerate(fair)]
+        left = np.setdiff1d(idle, np.concatenate([idle[:0], *nodes]))
+        for group in groups:
+            allowed = [i for i in group if len(fair[i])]
+            for i, ids in self._first_within(left, jobs, allowed).items():
                 nodes[i] = ids
-            idle = np.setdiff1d(idle, np.concatenate([nodes[i] for i in group])) if group else idle
-        for rank, i in enumerate(i for i, size in enumerate(sizes) if size == 1):
-            nodes[i] = idle[rank : rank + 1]
+            left = np.setdiff1d(left, np.concatenate([idle[:0], *(nodes[i] for i in group)]))
+        for i in single:
+            if i not in one_by_one and len(left):
+                nodes[i], left = left[:1], left[1:]
         return nodes
 
-    def _first_within(self, idle: IntArray, jobs: dict[int, tuple[int, int]]) -> dict[int, IntArray]:
-        """Nodes for all jobs, given by size and limit, or for those that can have some beside the ones before them."""
-        found = self._within(idle, jobs)
+    def _first_within(self, idle: IntArray, jobs: Wants, which: list[int]) -> dict[int, IntArray]:
+        """Nodes for these jobs, or for those that can have some beside the ones before them."""
+        found = self._within(idle, jobs, which)
         if found is None:
-            kept: dict[int, tuple[int, int]] = {}
+            kept: list[int] = []
             found = {}
-            for i, wanted in jobs.items():
-                more = self._within(idle, {**kept, i: wanted})
+            for i in which:
+                more = self._within(idle, jobs, [*kept, i])
                 if more is not None:
-                    kept[i], found = wanted, more
+                    kept, found = [*kept, i], more
         return found
 
-    def _within(self, idle: IntArray, jobs: dict[int, tuple[int, int]]) -> dict[int, IntArray] | None:
-        """Nodes within limits, None where the solver finds none or does not take the jobs together."""
+    def _within(self, idle: IntArray, jobs: Wants, which: list[int]) -> dict[int, IntArray] | None:
+        """Nodes that jobs take, None where the solver finds none or does not take the jobs together."""
+        if not which:
+            return {}
         assert self.solver is not None
-        sizes, limits = np.array(list(jobs.values()), np.int64).reshape(-1, 2).T
-        problem = Allocation(self.tree, idle, sizes, self.rule, self.allocator.wrap, self.allocator.cost, limits)
+        wrap, cost = self.allocator.wrap, self.allocator.cost
+        leaves = int(self.tree.leaf.max()) + 1
+        sizes = np.array([jobs.sizes[i] for i in which], np.int64)
+        # A limit that binds nothing is none.
+        limits = np.array([min(jobs.sizes[i], leaves, jobs.limits[i] or leaves) for i in which], np.int64)
+        bound = limits if (limits < np.minimum(sizes, leaves)).any() else None
+        types = None if jobs.types is None else jobs.types[idle]
+        accepts = None if jobs.accepts is None else jobs.accepts[which]
+        problem = Allocation(self.tree, idle, sizes, self.rule, wrap, cost, bound, types, accepts)
         if refusal(self.solver, problem) is not None:
             return None
         result = answer(problem, self.solver, self._stop, int(self._seeds.integers(2**31)))
@@ -164,7 +181,7 @@ class Placer:
             raise PolicyError(f"allocate: solver {self.solver.name!r} failed: {result.error}")
         if result.solution is None:
             return None
-        return {job: idle[result.solution == i] for i, job in enumerate(jobs)}
+        return {job: idle[result.solution == i] for i, job in enumerate(which)}
 
     def _allocate(self, idle: IntArray, sizes: list[int]) -> tuple[list[IntArray], float, bool]:
         assert self.solver is not None
@@ -208,19 +225,31 @@ def load_allocator(allocator: Allocator, tree: FatTree) -> tuple[Solver, Rule]:
 
 
 def takes_limits(allocator: Allocator) -> bool:
-    """Whether an allocator keeps limits on the leaf switches of jobs; under the dynamic rule no solver does.
+    """Whether an allocator keeps limits on the leaf switches of jobs.
 
     Raises
     ------
     SpecError : as for :func:`load_allocator`.
     """
-    if allocator.solver is None:
-        return False
+    return allocator.solver is not None and _takes(allocator, leaf_limits=np.ones(1, np.int64))
+
+
+def takes_types(allocator: Allocator) -> bool:
+    """Whether an allocator gives jobs nodes of their types alone; without a solver it does.
+
+    Raises
+    ------
+    SpecError : as for :func:`load_allocator`.
+    """
+    types, accepts = np.array([0, 0, 1, 1]), np.array([[True, False]])
+    return allocator.solver is None or _takes(allocator, node_types=types, accepts=accepts)
+
+
+def _takes(allocator: Allocator, **asked: Any) -> bool:
     tree = FatTree.uniform(4, 2, 4)
     solver, rule = load_allocator(allocator, tree)
-    wrap, cost, limits = allocator.wrap, allocator.cost, np.ones(1, np.int64)
-    problem = Allocation(tree, np.arange(4), np.array([2]), rule, wrap, cost, limits)
-    return rule != "dynamic" and refusal(solver, problem) is None
+    problem = Allocation(tree, np.arange(4), np.array([2]), rule, allocator.wrap, allocator.cost)
+    return refusal(solver, replace(problem, **asked)) is None
 
 
 def _lowest(idle: IntArray, sizes: Sequence[int]) -> list[IntArray]:

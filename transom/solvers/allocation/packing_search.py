@@ -32,7 +32,7 @@ def refused_rule(problem: Allocation | ConstrainedPath) -> str | None:
     rule = getattr(problem, "rule", "static")
     if rule != "static":
         return f"its rule is {rule}, not static"
-    return problem.unequal_limits if isinstance(problem, Allocation) else None
+    return None
 
 
 def sorted_blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:

@@ -165,7 +165,7 @@ def _at_once(problem: Allocation, work: int) -> tuple[bool, IntArray | None, flo
     if problem.trivial() is not None:
         return True, None if len(problem) else np.full(len(problem.idle), -1), 0.0
     tree = problem.tree
-    if tree.above is not None or problem.leaf_limits is not None:
+    if tree.above is not None or problem.limited:
         return _in_one_go(problem, work)
     solved, value, owner = solve_small(
         tree.leaf, tree.pod, problem.idle, problem.sizes, problem.cost.weights, problem.wrap, work

@@ -15,6 +15,7 @@ from transom.cli.output.console import check_writable, print_json, print_table, 
 
 if TYPE_CHECKING:
     from transom.slurm.advice import Advice
+    from transom.slurm.jobs import SlurmJob
     from transom.slurm.window import Seen
 
 _SHOWN = 30  # characters of a list of nodes in a table
@@ -71,11 +72,12 @@ def command(
     latest = None if no_later is None else LatestStarts(no_later)
     before: Any = None
     for round_ in count(1):
-        state, limits = slurm.asked_state(answers, now, rest), adviser.keeps_limits
-        seen = window_of(state, partition, adviser.order, held, limits=limits)
+        state = slurm.asked_state(answers, now, rest)
+        limits, types = adviser.keeps_limits, adviser.keeps_types
+        seen = window_of(state, partition, adviser.order, held, limits=limits, types=types)
         advice = adviser.advise(seen)
         if latest is not None:
-            latest.note(window_of(state, partition, None, held, limits=limits), state.jobs, lambda job: not job.held)
+            latest.note(window_of(state, partition, None, held, limits=limits, types=types), state.jobs, _released)
             kept_back = latest.keep(seen, [start.job.name for start in advice.starts]).kept_back
             advice = advice.within(latest.of, kept_back)
         if kept is not None:
@@ -87,6 +89,10 @@ def command(
         if watch is None or round_ == rounds:
             return
         time.sleep(watch)
+
+
+def _released(job: SlurmJob) -> bool:
+    return not job.held
 
 
 def _tell(seen: Seen, advice: Advice, policy: str, json: bool) -> None:

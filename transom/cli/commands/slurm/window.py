@@ -38,7 +38,8 @@ def command(
 
     The window counts whole nodes of one partition. A node is idle if it is neither down, drained, reserved nor in use
     by any job. Nodes that several jobs share become idle with the last of them. Licences are further resources, and
-    so are the nodes that no coming reservation takes away. Jobs that cannot be expressed so are left to Slurm, and
+    so are the nodes that no coming reservation takes away, and those that some job is confined to by features, cores or
+    memory; node types state which nodes these are. Jobs that cannot be expressed so are left to Slurm, and
     counted by reason; with `--limits` the window has those with limits on leaf switches, too, which allocations and
     joint choices keep. Nothing is changed, and no rights are needed.
     """
@@ -47,7 +48,7 @@ def command(
 
     if out is not None:
         check_writable(out, ".json")
-    seen = window_of(slurm.asked_state(answers, now, rest), partition, order, held, limits=limits)
+    seen = window_of(slurm.asked_state(answers, now, rest), partition, order, held, limits=limits, types=True)
     window = seen.window
     if out is not None:
         write_documents(out, [window])

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from transom._system.compiling import no_refcount
 from transom.solvers.allocation.dcas.bounds import Bounds
-from transom.solvers.allocation.dcas.labels import Gains, Outer, Step, begin_layers, insert
+from transom.solvers.allocation.dcas.labels import Gains, Outer, Step, begin_layers, insert, touched
 from transom.solvers.allocation.dcas.records import Labels, State, Window
 
 
 @no_refcount
 def begin_anywhere(window: Window, labels: Labels, state: State) -> bool:
-    """The label of one node placed, and the last entry in reach of each leaf switch; always true."""
-    switches, total = window.switches, window.sets.span[-1]
+    """The label of one node placed, and the last entry in reach of each leaf switch, if the job takes that node."""
+    switches, demands, total = window.switches, window.demands, window.sets.span[-1]
     entries, at = len(switches.leaf), state.at
+    first = at if at < entries else at - entries
+    if len(demands.limits) and not demands.accepts[state.outer_size, demands.types[first]]:
+        return False
     end = at + total if state.circle else min(at + total, 2 * entries)
     for leaf in range(len(labels.latest)):
         labels.latest[leaf] = -1
@@ -36,10 +39,15 @@ def place_anywhere(window: Window, bounds: Bounds, labels: Labels, state: State,
     """Set the labels of one more node at an entry; returns how many pairs of labels were compared."""
     switches, weights, tally, latest = window.switches, bounds.weights, labels.tally, labels.latest
     leaf, pod = switches.leaf[step.there], switches.pod[step.there]
-    compared = 0
+    compared, demands = 0, window.demands
+    if len(demands.limits) and not demands.accepts[outer.size, demands.types[step.there]]:
+        return 0
     label = labels.heads[state.layer, step.nested]
     while label >= 0:
         new = state.count
+        if len(demands.limits) and touched(labels, label) + (tally[label, leaf] == 0) > demands.limits[outer.size]:
+            label = labels.arena[label].next
+            continue
         for column in range(tally.shape[1]):
             tally[new, column] = tally[label, column]
         tally[new, leaf] += 1

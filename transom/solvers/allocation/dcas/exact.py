@@ -60,8 +60,9 @@ class DcasExact:
     ``free_bound``, better ones where the search takes long, and it is for solutions within 40 % of the
     distance that is left first, for all of them then.
 
-    On trees of more than three levels there are neither prices nor such moves, and labels keep the counts of all
-    switches.
+    On trees of more than three levels, and with limits on leaf switches or node types, there are no prices, and labels
+    keep the counts of all switches. A label then dominates another one only if it spans at most as many leaf switches
+    whatever follows; jobs that take different nodes, or may span different numbers of switches, are not alike.
 
     Beyond ``memory`` or 4096 sets of jobs (12 jobs of different sizes) the static optimum, or what is
     found of it, improved by such moves, and the bound of the free rule are the answer. An iteration is 20,000
@@ -93,7 +94,7 @@ class DcasExact:
         """The dynamic rule, whatever the numbering of the nodes and the depth of the tree."""
         if problem.rule != "dynamic":
             return f"it solves the dynamic rule, not {problem.rule}"
-        return problem.limited
+        return None
 
     def warm_up(self) -> None:
         """Compile the kernels."""
@@ -149,8 +150,9 @@ class DcasExact:
         self, problem: Allocation, structures: Structures, budget: Budget, share: float, labels: int | None
     ) -> bool:
         """Whether the search came to its end: within ``labels``, the budget and the memory."""
-        assert budget.value is not None
-        structures.prepare(budget.value, share)
+        # With limits or types no solution need be known.
+        value = problem.most_cost + 1.0 if budget.value is None else budget.value
+        structures.prepare(value, share)
         state = structures.state
         while (why := structures.grow(state, _CHUNK if labels is None else min(labels, _CHUNK))) != DONE:
             if why == FULL:
@@ -164,11 +166,14 @@ class DcasExact:
             budget.spend()
             if budget.done():
                 return False
-        best = structures.best(budget.value, budget.done)
+        best = structures.best(value, budget.done)
         if best is not None:
-            budget.found(owners(structures, best, problem.sizes))
+            budget.found(owners(structures, best, packing.rows_of(problem, structures.pack)))
         if budget.done():
             return False
+        if budget.value is None:
+            budget.prove_infeasible()
+            return True
         _prove(budget, structures.proved, structures.pack.whole)
         return True
 
@@ -213,7 +218,8 @@ def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> 
     part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
     registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)
     budget.spend()
-    budget.found(part.solution)
+    if part.solution is not None:
+        budget.found(part.solution)
 
 
 def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
@@ -232,9 +238,8 @@ def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:
 
 def _prove(budget: Budget, bound: float, whole: bool) -> None:
     """Hand over a bound in floats; one that comes as near to the value as floats do closes the search."""
-    assert budget.value is not None
     slack = 1e-9 * (1.0 + abs(bound))
-    if bound + slack >= budget.value:
+    if budget.value is not None and bound + slack >= budget.value:
         budget.prove(budget.value)
     else:
         budget.prove(math.ceil(bound - slack) if whole else bound - slack)
@@ -263,4 +268,4 @@ def _warm_up_search(problem: Allocation) -> None:
     best = structures.best(1e6, lambda: False)
     assert best is not None
     structures.across(7, 1e6, best.tail)
-    owners(structures, best, problem.sizes)
+    owners(structures, best, packing.rows_of(problem, pack))

@@ -117,6 +117,27 @@ def _advantage(labels: Labels, switches: Switches, weights: IntArray, one: int, 
     return step.left * most
 
 
+@no_refcount
+def touched(labels: Labels, label: int) -> int:
+    """How many leaf switches the nodes of a label are on."""
+    number = 0
+    for leaf in range(len(labels.latest)):
+        number += labels.tally[label, leaf] > 0
+    return number
+
+
+@no_refcount
+def _no_wider(labels: Labels, one: int, other: int, step: Step) -> bool:
+    """Whether a label spans at most as many leaf switches as another one, whatever nodes both get."""
+    more = 0
+    for leaf in range(len(labels.latest)):
+        more += labels.tally[one, leaf] > 0
+        more -= labels.tally[other, leaf] > 0
+        if labels.latest[leaf] > step.onto:
+            more += labels.tally[other, leaf] > 0 and labels.tally[one, leaf] == 0
+    return more <= 0
+
+
 @inlined
 def insert(
     window: Window, weights: IntArray, labels: Labels, state: State, outer: Outer, step: Step, gains: Gains
@@ -132,6 +153,8 @@ def insert(
     layer, which, new = 1 - state.layer, step.nested + step.jumped, state.count
     candidate = labels.arena[new]
     before, other, compared = -1, labels.heads[layer, which], 0
+    limits = window.demands.limits
+    limited = len(limits) > 0 and limits[outer.size] < outer.nodes
     if other < 0:
         labels.sets[layer, labels.numbers[layer]] = which
         labels.numbers[layer] += 1
@@ -144,10 +167,12 @@ def insert(
             wins, loses = _advantages(labels, new, other, gains)
         better = labels.arena[other].saved - candidate.saved
         dearer = candidate.paid - labels.arena[other].paid
-        if (better >= wins and dearer >= 0) or dearer + outer.hop * (better - wins) >= outer.margin:
+        loses_to = (better >= wins and dearer >= 0) or dearer + outer.hop * (better - wins) >= outer.margin
+        if loses_to and (not limited or _no_wider(labels, other, new, step)):
             return compared
         following = labels.arena[other].next
-        if (-better >= loses and dearer <= 0) or -dearer - outer.hop * (better + loses) >= outer.margin:
+        drops = (-better >= loses and dearer <= 0) or -dearer - outer.hop * (better + loses) >= outer.margin
+        if drops and (not limited or _no_wider(labels, new, other, step)):
             if before < 0:
                 labels.heads[layer, which] = following
             else:

@@ -12,7 +12,7 @@ from transom.models.hop_cost import hops_cost
 from transom.solvers.allocation.dcas.alternating import place_anywhere
 from transom.solvers.allocation.dcas.bounds import Bounds
 from transom.solvers.allocation.dcas.consecutive import counts_at, place
-from transom.solvers.allocation.dcas.labels import Outer, Step, next_layer, outer_job
+from transom.solvers.allocation.dcas.labels import Outer, Step, next_layer, outer_job, touched
 from transom.solvers.allocation.dcas.records import DONE, FULL, MORE, Labels, State, Table, Window
 
 
@@ -99,8 +99,16 @@ def _complete(
 ) -> None:
     """The last node of the outer job ends a structure."""
     switches, at, filled = window.switches, outer.at, step.nested + step.jumped + outer.unit
+    demands = window.demands
     label = labels.heads[state.layer, step.nested]
+    if len(demands.limits) and not demands.accepts[outer.size, demands.types[step.there]]:
+        label = -1
     while label >= 0:
+        if len(demands.limits) and (
+            touched(labels, label) + (labels.tally[label, switches.leaf[step.there]] == 0) > demands.limits[outer.size]
+        ):
+            label = labels.arena[label].next
+            continue
         if len(switches.leaf):
             leaf = labels.tally[label, switches.leaf[step.there]]
             pod = labels.tally[label, switches.pod[step.there]]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.solvers.allocation.dcas.bounds import Places
 from transom.solvers.allocation.dcas.sets import JobSets
 
@@ -28,12 +28,24 @@ class Switches(NamedTuple):
     upper_of: IntArray  # the same of each leaf switch, (levels, leaves)
 
 
+class Demands(NamedTuple):
+    """What jobs ask for beside a number of nodes, by size; without entries where they ask for nothing else.
+
+    Jobs of one size that ask for different things count as different sizes.
+    """
+
+    limits: IntArray  # the most leaf switches, (sizes,)
+    types: IntArray  # of each entry, (entries,)
+    accepts: BoolArray  # whether a job takes nodes of a type, (sizes, types)
+
+
 class Window(NamedTuple):
     """What does not change in a search."""
 
     places: Places  # of the entries; switch by switch where switches alternate
     switches: Switches
     sets: JobSets
+    demands: Demands
     single: FloatArray  # cost of each size's block from each entry, (sizes, entries)
 
 

@@ -16,7 +16,7 @@ from transom.reductions.packing import Packing
 from transom.solvers.allocation.dcas.bounds import Bounds, Places, gains, survey
 from transom.solvers.allocation.dcas.join import across, promising, tails
 from transom.solvers.allocation.dcas.levels import gains_on_levels
-from transom.solvers.allocation.dcas.records import Label, Labels, State, Switches, Table, Window
+from transom.solvers.allocation.dcas.records import Demands, Label, Labels, State, Switches, Table, Window
 from transom.solvers.allocation.dcas.search import search
 from transom.solvers.allocation.dcas.sets import JobSets, make_sets
 
@@ -76,6 +76,18 @@ def _columns(upper: IntArray) -> IntArray:
     return columns
 
 
+def _demands(problem: Allocation) -> Demands:
+    """What the jobs of each row of the packing ask for beside their number of nodes."""
+    if problem.limited is None:
+        return Demands(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0), np.bool_))
+    first, limits, types = problem.classes[1], problem.leaf_limits, problem.node_types
+    return Demands(
+        problem.sizes[first] if limits is None else limits[first],
+        np.zeros(len(problem.idle), np.int64) if types is None else types.copy(),
+        np.ones((len(first), 1), np.bool_) if problem.accepts is None else problem.accepts[first],
+    )
+
+
 class Structures:
     """The structures that cost at most so much more than their jobs at their best, and their best choice.
 
@@ -94,11 +106,11 @@ class Structures:
         sorted_: Places = survey(problem.leaf[order], problem.pod[order])
         # Bounds look at the entries switch by switch: as they come, unless switches alternate.
         self._upper = _columns(problem.upper)
-        self._mixed = alternating(lined, sorted_) or len(self._upper) > 0
+        self._mixed = alternating(lined, sorted_) or len(self._upper) > 0 or problem.limited is not None
         self._order = order if self._mixed else np.arange(len(order))
         self._places = sorted_ if self._mixed else lined
         self.sets: JobSets = make_sets(pack.sizes, pack.counts)
-        self.window = Window(self._places, self._switches(), self.sets, pack.costs)
+        self.window = Window(self._places, self._switches(), self.sets, _demands(problem), pack.costs)
         self.total = int(self.sets.span[-1])
         self.lowest = self._measure(np.ones(1), np.zeros(pack.length))
         """What all jobs cost at least, each alone on all idle nodes."""

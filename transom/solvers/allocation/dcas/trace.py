@@ -14,16 +14,16 @@ from transom.solvers.allocation.dcas.structures import Best, Structures
 _WORK = 100_000  # labels in one call
 
 
-def owners(structures: Structures, best: Best, sizes: IntArray) -> IntArray:
+def owners(structures: Structures, best: Best, rows: IntArray) -> IntArray:
     """The solution, shape ``(entries,)``.
 
     Sums are added up again in the order in which they were added, so that equal floats show the way back.
 
     Parameters
     ----------
-    sizes : nodes of the jobs, shape ``(jobs,)``; jobs of one size are alike.
+    rows : of the jobs in the packing, shape ``(jobs,)``; jobs of one row are alike.
     """
-    trace = _Trace(structures, sizes)
+    trace = _Trace(structures, rows)
     everything, entries = len(structures.sets.span) - 1, structures.pack.length
     if best.which < 0:
         trace.line(best.tail, 0, everything)
@@ -35,10 +35,10 @@ def owners(structures: Structures, best: Best, sizes: IntArray) -> IntArray:
 
 
 class _Trace:
-    def __init__(self, structures: Structures, sizes: IntArray) -> None:
+    def __init__(self, structures: Structures, rows: IntArray) -> None:
         self._found = structures
         self._entries = structures.pack.length
-        self._waiting = [np.flatnonzero(sizes == size).tolist() for size in structures.pack.sizes]
+        self._waiting = [np.flatnonzero(rows == row).tolist() for row in range(len(structures.pack.sizes))]
         self.owner = np.full(self._entries, -1)
 
     def line(self, tail: FloatArray, at: int, which: int) -> None:

@@ -12,6 +12,7 @@ from transom._system.collector import collector_paused
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
+from transom.solvers.allocation.free.types import share_by_type, typed_owners
 from transom.solvers.backends.cpsat import Scale, scaled, search_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solving import presolve
@@ -35,7 +36,8 @@ class FreeCpSat:
 
     Symmetry is broken among jobs of one size (by hops), pods alike and leaf switches alike (by the count of
     the largest job). The best solution so far is the hint. An iteration is a conflict; ``stall`` does not
-    apply. Whole numbers come about as in :class:`~transom.solvers.allocation.scas_cpsat.ScasCpSat`.
+    apply. With node types further counts say how many nodes of each type a job takes below each leaf switch, and
+    switches are not alike. Whole numbers come about as in :class:`~transom.solvers.allocation.scas_cpsat.ScasCpSat`.
 
     References
     ----------
@@ -72,12 +74,14 @@ class FreeCpSat:
         if built is None or budget.done():
             _fall_back(problem, budget)
             return  # building the model counts
-        model, takes, scale = built
+        model, takes, shares, scale = built
 
         def read(values: IntArray) -> Any:
             counts = np.zeros((len(problem), len(places.idle)), np.int64)
             variable, job, leaf, amount = takes
             np.add.at(counts, (job, leaf), amount * values[variable])
+            if problem.node_types is not None:
+                return typed_owners(problem, places.leaf, shares, values)
             return _owners(problem, places, counts)
 
         search_cpsat(model, budget, int(rng.integers(2**31)), read, scale, probing=False)
@@ -108,26 +112,29 @@ class _Places(NamedTuple):
     idle: IntArray  # idle nodes below each leaf switch
     pod: IntArray  # of each leaf switch, numbered from 0
     upper: IntArray  # its switch on each level between pods and core, numbered from 0, (levels, leaves)
+    own: IntArray  # 0, or with node types a number of its own, so that it is like no other: (leaves,)
 
 
 def _places(problem: Allocation) -> _Places:
     _, far, near, _, _ = problem.cost.weights.tolist()
     pod = np.unique(problem.pod, return_inverse=True)[1] if far else np.zeros(len(problem.idle), np.int64)
     _, first, leaf, idle = np.unique(
-        problem.leaf if near or problem.leaf_limits is not None else pod,
+        problem.leaf if near or problem.limited else pod,
         return_index=True,
         return_inverse=True,
         return_counts=True,
     )
     levels = problem.upper[:, first] if far else np.empty((0, len(first)), np.int64)
     upper = np.array([np.unique(level, return_inverse=True)[1] for level in levels], np.int64).reshape(levels.shape)
-    return _Places(leaf.astype(np.int64), idle.astype(np.int64), pod[first].astype(np.int64), upper)
+    own = np.zeros(len(first), np.int64) if problem.node_types is None else np.arange(len(first))
+    return _Places(leaf.astype(np.int64), idle.astype(np.int64), pod[first].astype(np.int64), upper, own)
 
 
-def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, IntArray, Scale] | None:
+def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, IntArray, IntArray, Scale] | None:
     """The model, and of each binary of a leaf switch its position, job, leaf switch and count, ``(4, binaries)``.
 
-    None when there is too little time for it.
+    Behind them the same of the nodes of each type, of which there are none without types. None when there is too little
+    time for it.
     """
     from ortools.sat.python import cp_model
 
@@ -196,12 +203,13 @@ def _build(problem: Allocation, places: _Places, budget: Budget) -> tuple[Any, I
         model.add(cp_model.LinearExpr.sum([of[s] for of in leaves]) <= free)
         if budget.done():
             return None
+    typed = share_by_type(model, problem, places.leaf, leaves)
     # As ``add_hint`` writes it, which takes longer than to make the variables.
     model.proto.solution_hint.vars.extend(hints)
     model.proto.solution_hint.values.extend(hinted_values)
     _break_symmetry(model, problem, places, leaves, shares, saved)
     scale = _minimise(model, problem, saved)
-    return model, np.array(taken).T, scale
+    return model, np.array(taken).T, typed, scale
 
 
 def _minimise(model: Any, problem: Allocation, saved: list[Any]) -> Scale:
@@ -239,9 +247,8 @@ def _break_symmetry(
 
 
 def _alike(problem: Allocation) -> IntArray:
-    """Size and limit of each job, shape ``(jobs, 2)``: jobs that share both are alike."""
-    limits = np.zeros_like(problem.sizes) if problem.leaf_limits is None else problem.leaf_limits
-    return np.column_stack((problem.sizes, limits))
+    """Size and class of each job, shape ``(jobs, 2)``: jobs that share both are alike."""
+    return np.column_stack((problem.sizes, problem.classes[0]))
 
 
 def _neighbours(keys: list[Any], members: Any) -> list[tuple[int, int]]:
@@ -258,7 +265,10 @@ def _neighbours(keys: list[Any], members: Any) -> list[tuple[int, int]]:
 def _shapes(places: _Places) -> list[tuple[int, ...]]:
     """The switch above each pod, if any, and the idle nodes below each of its leaf switches, sorted."""
     within = [places.pod == p for p in range(int(places.pod.max()) + 1)]
-    return [(*places.upper[:1, of][:, 0].tolist(), *np.sort(places.idle[of]).tolist()) for of in within]
+    return [
+        (*places.upper[:1, of][:, 0].tolist(), *np.sort(places.idle[of]).tolist(), *np.sort(places.own[of]).tolist())
+        for of in within
+    ]
 
 
 def _alike_pods(places: _Places) -> list[tuple[int, int]]:
@@ -267,7 +277,7 @@ def _alike_pods(places: _Places) -> list[tuple[int, int]]:
 
 
 def _alike_leaves(places: _Places) -> list[tuple[int, int]]:
-    keys = list(zip(places.pod.tolist(), places.idle.tolist(), strict=True))
+    keys = list(zip(places.pod.tolist(), places.idle.tolist(), places.own.tolist(), strict=True))
     return _neighbours(keys, range(len(keys)))
 
 
@@ -284,8 +294,8 @@ def _canonical(problem: Allocation, places: _Places, owner: IntArray) -> IntArra
         held = np.zeros((jobs, int(of.max()) + 1), np.int64)
         np.add.at(held.T, of, counts.T)
         saved += far * (held * (held - 1) // 2).sum(axis=1)
-    sizes, limits = _alike(problem).T
-    counts[np.lexsort((limits, sizes))] = counts[np.lexsort((-saved, limits, sizes))]
+    sizes, classes = _alike(problem).T
+    counts[np.lexsort((classes, sizes))] = counts[np.lexsort((-saved, classes, sizes))]
     largest = int(problem.sizes.argmax())
 
     def ranked(groups: dict[Any, list[int]], amount: Callable[[int], int]) -> list[tuple[int, int]]:
@@ -301,7 +311,7 @@ def _canonical(problem: Allocation, places: _Places, owner: IntArray) -> IntArra
     for pod, comes in ranked(_groups(_shapes(places)), lambda p: int(counts[largest, within[p]].sum())):
         to, source = (of[np.argsort(places.idle[of], kind="stable")] for of in (within[pod], within[comes]))
         moved[:, to] = counts[:, source]
-    keys = list(zip(places.pod.tolist(), places.idle.tolist(), strict=True))
+    keys = list(zip(places.pod.tolist(), places.idle.tolist(), places.own.tolist(), strict=True))
     final = moved.copy()
     for leaf, comes in ranked(_groups(keys), lambda s: int(moved[largest, s])):
         final[:, leaf] = moved[:, comes]

@@ -96,8 +96,10 @@ class FreeExact:
             raise SpecError(f"free-exact: contiguous must be >= 0 s and finite, got {self.contiguous}")
 
     def supports(self, problem: Allocation, /) -> str | None:
-        """Every free allocation."""
-        return None if problem.rule == "free" else f"it takes any idle nodes, the rule here is {problem.rule!r}"
+        """Every free allocation without node types."""
+        return (
+            problem.typed if problem.rule == "free" else f"it takes any idle nodes, the rule here is {problem.rule!r}"
+        )
 
     def warm_up(self) -> None:
         """Compile the kernels."""

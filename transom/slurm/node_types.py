@@ -1,0 +1,133 @@
+"""Node types of a Slurm: which nodes a job takes by its features, cores and memory, and what a window says of them.
+
+Jobs that take some nodes alone count against further resources, one for each set of nodes that some job is confined to,
+and for each union of two of these that overlap: then no set of nodes is asked for more than it has, and all jobs can be
+given nodes (Hall's theorem). A running job holds of each resource what it holds of the set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.models.arrays import BoolArray, IntArray
+from transom.slurm.jobs import SlurmJob
+from transom.slurm.nodes import SlurmNode
+
+FEATURES = "features"
+"""What a job asks for that names features."""
+MORE_THAN_NODES = "more of a node than enough nodes have"
+"""Why a job is left to Slurm whose nodes there are not."""
+_MOST_SETS = 16
+_NAME = r"[\w.:+/-]+"
+
+NodeSet = frozenset[int]
+
+
+class Kinds(NamedTuple):
+    """The sets of nodes that jobs count against, by the names of their resources, and the set of each confined job."""
+
+    sets: Mapping[str, NodeSet]
+    of: Mapping[int, NodeSet]
+
+
+def feature_test(expression: str) -> Callable[[frozenset[str]], bool] | None:
+    """Whether features satisfy ``a``, ``a&b`` or ``a|b``; None for counts, brackets and mixtures, which are Slurm's."""
+    if not expression:
+        return lambda features: True
+    for sign, holds in (("&", all), ("|", any)):
+        if re.fullmatch(rf"{_NAME}(?:{re.escape(sign)}{_NAME})*", expression):
+            wanted = expression.split(sign)
+            return lambda features, wanted=wanted, holds=holds: holds(each in features for each in wanted)  # type: ignore[misc]
+    return None
+
+
+class Acceptance:
+    """Which nodes of a partition jobs take, asked for one after the other; those that ask for the same share a set."""
+
+    def __init__(self, nodes: Sequence[SlurmNode]) -> None:
+        self._nodes = nodes
+        self._known: dict[tuple[str, int, int], NodeSet | None] = {}
+
+    def nodes_for(self, job: SlurmJob) -> NodeSet | None:
+        """Ids of the nodes whose features, cores and memory a job takes; None where its features are Slurm's affair."""
+        cores, memory = -(-job.cpus // max(job.nodes, 1)), job.memory
+        key = (job.asks.get(FEATURES, ""), cores, memory)
+        if key not in self._known:
+            self._known[key] = self._find(*key)
+        return self._known[key]
+
+    def _find(self, expression: str, cores: int, memory: int) -> NodeSet | None:
+        has = feature_test(expression)
+        if has is None:
+            return None
+        return frozenset(
+            i
+            for i, node in enumerate(self._nodes)
+            if has(node.features) and not 0 < node.cpus < cores and not 0 < node.memory < memory
+        )
+
+
+def kinds_of(
+    jobs: Sequence[SlurmJob], accepted: Callable[[SlurmJob], NodeSet | None], serving: NodeSet
+) -> Kinds | None:
+    """The sets of nodes that some jobs are confined to; None where they overlap in too many ways.
+
+    Parameters
+    ----------
+    jobs : waiting jobs that can be expressed.
+    accepted : the nodes that a job takes.
+    serving : nodes that serve: a job that takes all of these is not confined.
+    """
+    of: dict[int, NodeSet] = {}
+    sets: dict[NodeSet, str] = {}
+    for job in jobs:
+        nodes = accepted(job)
+        if nodes is None or nodes >= serving:
+            continue
+        of[job.id] = nodes
+        sets.setdefault(nodes, "nodes_of_" + _label(job))
+    if not _closed(sets):
+        return None
+    names: dict[str, NodeSet] = {}
+    for nodes, name in sets.items():
+        unique = next(each for k in range(len(sets) + 1) if (each := f"{name}_{k}" if k else name) not in names)
+        names[unique] = nodes
+    return Kinds(names, of)
+
+
+def _label(job: SlurmJob) -> str:
+    return job.asks.get(FEATURES) or "size"
+
+
+def _closed(sets: dict[NodeSet, str]) -> bool:
+    """Add the unions of sets that overlap, until there are no new ones; whether there are few enough."""
+    new = list(sets)
+    while new:
+        if len(sets) > _MOST_SETS:
+            return False
+        found = {
+            a | b: f"{sets[a]}_or_{sets[b].removeprefix('nodes_of_')}"
+            for a, b in combinations(sets, 2)
+            if a & b and not a <= b and not b <= a and a | b not in sets
+        }
+        new = list(found)
+        sets |= found
+    return len(sets) <= _MOST_SETS
+
+
+def types_of(kinds: Kinds, jobs: Sequence[int], nodes: int) -> tuple[IntArray, BoolArray] | None:
+    """The type of each of some nodes, and whether each of some jobs takes each type; None where none is confined."""
+    if not any(job in kinds.of for job in jobs):
+        return None
+    sets = list(dict.fromkeys(kinds.of.values()))
+    inside = np.array([[node in each for each in sets] for node in range(nodes)], np.bool_)
+    signatures, types = np.unique(inside, axis=0, return_inverse=True)
+    everything = np.ones(len(signatures), np.bool_)
+    column = {each: signatures[:, k] for k, each in enumerate(sets)}
+    accepts = np.array([column[kinds.of[job]] if job in kinds.of else everything for job in jobs], np.bool_)
+    return types.reshape(-1).astype(np.int64), accepts
