@@ -160,6 +160,8 @@ class EmulatedSlurm:
                 self._shell.wait()
             self._shell.stdout.close()
             self._shell = None
+        for left in Path("/tmp").glob(f"transom-slurm-*-{self.name}.lock"):  # of runs that were killed
+            left.unlink()
         for each in self._ports:
             each.close()
 

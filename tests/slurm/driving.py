@@ -14,12 +14,25 @@ from transom.slurm.audit import read_audit
 
 
 class Drive:
-    """A run that acts, and ends with the block: in order, or by :meth:`kill`."""
+    """A run that acts, and ends with the block: in order, or by :meth:`kill`.
 
-    def __init__(self, slurm: EmulatedSlurm, *options: str, **environment: str) -> None:
-        self.slurm, self.audit = slurm, slurm.folder / "audit.jsonl"
+    Parameters
+    ----------
+    by : what stands before the command, such as :func:`tests.slurm.users.as_user`.
+    folder : where the log goes; that of the Slurm unless given.
+    """
+
+    def __init__(
+        self,
+        slurm: EmulatedSlurm,
+        *options: str,
+        by: tuple[str, ...] = (),
+        folder: Path | None = None,
+        **environment: str,
+    ) -> None:
+        self.slurm, self.audit = slurm, (folder or slurm.folder) / "audit.jsonl"
         mode = () if "--mode" in options else ("--mode", "drive")
-        command = [sys.executable, "-m", "transom", "slurm", "run", *mode, "--act", "--every", "0.2"]
+        command = [*by, sys.executable, "-m", "transom", "slurm", "run", *mode, "--act", "--every", "0.2"]
         self._errors = (slurm.folder / "run.log").open("a")
         self.process = subprocess.Popen(
             [*command, "--audit", str(self.audit), *options],

@@ -53,12 +53,18 @@ def start(audit: Audit, name: str, nodes: str, now: int, digest: str) -> bool:
 
 
 def give_back(audit: Audit, names: Sequence[str], now: int, named: bool = False) -> bool:
-    """Leave jobs that are not held to Slurm: no lease, and no nodes where they are ``named`` by us."""
+    """Leave jobs that are not held to Slurm: no lease, and no nodes where they are ``named`` by us.
+
+    Of named ones one after the other: scontrol takes no list of jobs beside nodes.
+    """
 
     def carry_out(some: str) -> None:
         nodes = ("ReqNodeList=",) if named else ()
         run_slurm("scontrol", "update", f"JobId={some}", *nodes, f"StartTime={_time(now)}")
 
+    if named:
+        well = [_all(audit, "give-back", [name], carry_out, named=named) for name in names]
+        return all(well)
     return _all(audit, "give-back", names, carry_out, named=named)
 
 

@@ -13,7 +13,7 @@ from transom.slurm.state import ask_jobs, slurm_clock
 
 def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
     """Leave to Slurm what a log has under lease, nudged or given nodes, what it asked to start in vain, what is held
-    and selected.
+    and selected; the jobs of which Slurm did not refuse it.
 
     Raises
     ------
@@ -30,21 +30,25 @@ def give_all_back(audit: Audit, takes: Callable[[SlurmJob], bool]) -> list[str]:
     ]
     # Of a job in the middle of its adoption the begin time may be ours, and the hold may be gone.
     ours = [job for job in waiting if job.name in known and (not job.held or job.name in ledger.half)]
-    named = [job.name for job in ours if same_nodes(job.asks.get(NAMED, ""), ledger.started.get(job.name, "-"))]
+    asked = {job.name: ledger.started[job.name] for job in ours if job.name in ledger.started}
+    named = [job.name for job in ours if job.name in asked and same_nodes(job.asks.get(NAMED, ""), asked[job.name])]
     leased = [job.name for job in ours if job.name not in named]
-    if held:
-        actions.release(audit, held)
-    if leased:
-        actions.give_back(audit, leased, now)
-    if named:
-        actions.give_back(audit, named, now, named=True)
+    given = _done(lambda names: actions.release(audit, names), held)
+    given += _done(lambda names: actions.give_back(audit, names, now), leased)
+    given += [name for name in named if actions.give_back(audit, [name], now, named=True)]
     nudged = [job.name for job in waiting if ledger.factors.get(job.name)]
-    for name in nudged:
-        actions.nudge(audit, name, 0)
+    given += [name for name in nudged if actions.nudge(audit, name, 0)]
     placed = [
         job.name
         for job in waiting
         if any(same_nodes(job.asks.get(NAMED, ""), each) for each in ledger.placed.get(job.name, ()))
     ]
-    actions.clear(audit, placed)
-    return list(dict.fromkeys(leased + named + held + nudged + placed))
+    given += [name for name in placed if actions.clear(audit, [name])]
+    return list(dict.fromkeys(given))
+
+
+def _done(act: Callable[[list[str]], bool], names: list[str]) -> list[str]:
+    """The jobs of which an action was done: of all together, else one after the other."""
+    if not names or act(names):
+        return names
+    return [name for name in names if len(names) > 1 and act([name])]

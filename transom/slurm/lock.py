@@ -16,7 +16,7 @@ _FOLDER = Path("/tmp")  # the same for a service, a login and a cron job of a us
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Hold the lock of the Slurm of this machine.
+    """Hold the lock of the Slurm of this machine. Its file is taken away at the end; one that was killed leaves it.
 
     Raises
     ------
@@ -27,18 +27,32 @@ def alone() -> Iterator[None]:
     if not name or "/" in name:
         raise SlurmError("scontrol show config: names no cluster")
     path = _FOLDER / f"transom-slurm-{os.getuid()}-{name}.lock"
+    file = _locked(path, name)
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise SlurmError(f"{path}: cannot be locked: {error.strerror}") from None
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            other = os.read(file, 20).decode(errors="replace").strip()
-            raise SlurmError(f"transom slurm run acts on {name} already (process {other}); {path}") from None
         os.ftruncate(file, 0)
         os.write(file, str(os.getpid()).encode())
         yield
     finally:
+        # While it is held: who has opened the file meanwhile finds that it is no longer that of the path.
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def _locked(path: Path, name: str) -> int:
+    """The lock of a cluster: a file that is locked and still stands where it was opened."""
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise SlurmError(f"{path}: cannot be locked: {error.strerror}") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), path.lstat()):
+                return file
+        except FileNotFoundError:
+            pass  # the process that held it has just ended, and took it away
+        except OSError:
+            other = os.read(file, 20).decode(errors="replace").strip()
+            os.close(file)
+            raise SlurmError(f"transom slurm run acts on {name} already (process {other}); {path}") from None
         os.close(file)

@@ -8,7 +8,8 @@ given nodes (Hall's theorem). A running job holds of each resource what it holds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -41,9 +42,12 @@ def feature_test(expression: str) -> Callable[[frozenset[str]], bool] | None:
         return lambda features: True
     for sign, holds in (("&", all), ("|", any)):
         if re.fullmatch(rf"{_NAME}(?:{re.escape(sign)}{_NAME})*", expression):
-            wanted = expression.split(sign)
-            return lambda features, wanted=wanted, holds=holds: holds(each in features for each in wanted)  # type: ignore[misc]
+            return partial(_holds, holds, expression.split(sign))
     return None
+
+
+def _holds(combined: Callable[[Iterable[bool]], bool], wanted: list[str], features: frozenset[str]) -> bool:
+    return combined(each in features for each in wanted)
 
 
 class Acceptance:

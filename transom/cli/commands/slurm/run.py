@@ -146,6 +146,7 @@ def command(
         _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")
         return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with alone():
         log = Audit(audit)
         log.write(
@@ -154,7 +155,6 @@ def command(
         )  # fmt: skip
         guard = Guarded(audit, lease, where, tuple(select) if releases else ())
         notify("READY=1")
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             _loop(actor(log), every, rounds, json, guard.beat, lease / 4)
         finally:
