@@ -171,7 +171,10 @@ def test_every_way_of_deciding_keeps_off_nodes_that_are_out(lublin: Workload, po
     assert simulate(lublin, policy, seed=3, outages=outages).outages == schedule.outages
 
 
-@pytest.mark.parametrize("allocator", [None, Allocator("best-fit"), Allocator("best-fit", per_job=True)])
+@pytest.mark.parametrize(
+    "allocator",
+    [None, *(Allocator(spec) for spec in ("best-fit", "scas-dp", "sa:steps=20")), Allocator("best-fit", per_job=True)],
+)
 def test_nodes_of_a_tree_go_out_too(lublin: Workload, allocator: Allocator | None) -> None:
     cluster = replace(lublin.cluster, topology=FatTree.uniform(512, 16, 64))
     workload, outages = replace(lublin, cluster=cluster), stated(lublin)

@@ -19,6 +19,7 @@ from transom.simulation.core.outage_log import ATTEMPT_COLUMNS, FAILURE, MAINTEN
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes.occupancy import Occupancy
+from transom.simulation.nodes.sections import sections_of
 from transom.simulation.nodes.service_plan import Known, Plan, plan_of
 from transom.simulation.nodes.tracker import completed
 from transom.traces.outages import Outages, failures
@@ -56,6 +57,8 @@ class Service:
         tree = workload.cluster.topology
         if tree is None and allocator is not None:
             raise SpecError("allocate: the cluster has no topology")
+        if tree is not None and sections_of(workload.cluster, workload.jobs) is not None:
+            raise SpecError("--cluster: nodes are placed by partition (--partition-nodes), which outages do not state")
         self._placer = None if tree is None else Placer(tree, allocator or Allocator(), seed)
         self._occupancy = Occupancy(self._nodes, len(workload))
         self._jobs = workload.jobs

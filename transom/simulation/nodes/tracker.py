@@ -17,6 +17,7 @@ from transom.simulation.nodes import static_placing
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.nodes.occupancy import Occupancy
+from transom.simulation.nodes.sections import sections_of
 from transom.simulation.nodes.spread import spread_of
 from transom.traces.workload import Workload
 
@@ -43,14 +44,20 @@ class NodeTracker:
 
     Either job by job while a replay goes on (:meth:`release`, :meth:`start`), so that a policy sees which nodes
     are idle, or all at once afterwards (:meth:`place_all`): which nodes jobs get never changes when they run,
-    and under every rule jobs fit wherever their number of nodes does.
+    and under every rule jobs fit wherever their number of nodes does. Where jobs keep to the nodes of their partition,
+    each partition has consecutive nodes, and is placed by itself.
     """
 
     def __init__(self, workload: Workload, tree: FatTree, placer: Placer) -> None:
         self._placer = placer
         self._occupancy = Occupancy(tree.num_nodes, len(workload))
         self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
+<<<<<<< HEAD
         self._allocated: dict[int, Placed] = {}
+=======
+        self._told: dict[int, Placed] = {}
+        self._sections = sections_of(workload.cluster, workload.jobs)
+>>>>>>> ea84210 (Place jobs of a replay on nodes of their partition)
         self._runs: NodeRuns | None = None
         self._answers: static_placing.Columns | None = None
 
@@ -75,6 +82,8 @@ class NodeTracker:
         for job in jobs.tolist():
             id_ = int(self._ids[job])
             if id_ in stated:
+                if self._sections is not None:
+                    self._sections.check(job, np.asarray(stated[id_]), f"at {now} s: job {id_}")
                 self._occupancy.take_stated(job, stated[id_], int(self._nodes[job]), f"at {now} s: job {id_}")
             else:
                 rest.append(job)
@@ -92,10 +101,10 @@ class NodeTracker:
         schedule : when jobs start and end; ends of an instant come before its starts.
         progress : called with the number of jobs placed so far.
         """
-        if self._placer.allocator.solver is None:
+        if self._placer.allocator.solver is None and self._sections is None:
             self._runs = assign_nodes(schedule)
             return
-        if static_placing.takes(self._placer):
+        if self._sections is None and static_placing.takes(self._placer):
             self._runs, self._answers = static_placing.place_static(schedule, self._placer, self._placed, progress)
             return
         start, end = schedule.start, schedule.end
@@ -111,8 +120,11 @@ class NodeTracker:
             progress(done)
 
     def _placed(self, now: int, jobs: IntArray, idle: IntArray) -> Placed:
+        def place(some: IntArray, among: IntArray) -> Placed:
+            return self._placer.place(among, self._nodes[some])
+
         try:
-            return self._placer.place(idle, self._nodes[jobs])
+            return place(jobs, idle) if self._sections is None else self._sections.place(jobs, idle, place)
         except UnsupportedError as error:
             raise UnsupportedError(f"at {now} s, {len(jobs)} jobs start: {error}") from None
 

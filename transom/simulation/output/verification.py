@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.errors import SpecError
 from transom.models import HopCost
 from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import OutageLog
 from transom.simulation.core.promise_log import Changes
 from transom.simulation.core.schedule import Schedule
+from transom.simulation.nodes.sections import sections_of
 from transom.simulation.nodes.spread import spread_of
 from transom.traces.workload import Workload
 
@@ -107,6 +109,8 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
         whose, start, end, order, runs = _with_attempts(schedule, schedule.outages, runs)
     # Ends of an instant come before its starts.
     by_start, by_end = np.lexsort((order, start)), np.argsort(end, kind="stable")
+    if (job := _outside_its_partition(schedule, owner, runs)) is not None:
+        wrong.append(f"job {jobs.id[job]}: holds nodes of another partition")
     node, first, second = _first_clash(by_start, by_end, start, end, runs.offsets, runs.first, runs.last, nodes)
     if node >= 0:
         one, other = whose[first], whose[second]
@@ -115,6 +119,21 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
             who = f"by jobs {jobs.id[one]} and {jobs.id[other]} at once"
         wrong.append(f"node {node} is held {who}, at {start[second]} s")
     return wrong
+
+
+def _outside_its_partition(schedule: Schedule, owner: IntArray, runs: NodeRuns) -> int | None:
+    """The first job with a node that its partition does not have, where nodes are placed by partition; or None."""
+    if schedule.cluster.topology is None or schedule.outages is not None:
+        return None
+    try:
+        sections = sections_of(schedule.cluster, schedule.jobs)
+    except SpecError:  # nobody says which nodes are whose
+        return None
+    if sections is None:
+        return None
+    of = sections.of[owner]
+    wrong = np.flatnonzero((runs.first < sections.bounds[of]) | (runs.last >= sections.bounds[of + 1]))
+    return int(owner[wrong[0]]) if wrong.size else None
 
 
 def _with_attempts(
