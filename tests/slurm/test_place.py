@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,3 +164,46 @@ def test_a_hundred_jobs_run_on_exactly_the_named_nodes(emulated_slurm: Callable[
     assert mismatches(slurm, drive) == []
     assert all(line["same"] for line in drive.lines("followed"))
     assert len(asked_nodes(drive.audit)) >= 50
+
+
+@pytest.mark.long
+def test_names_are_taken_back_from_a_job_that_is_later_than_slurm_planned(
+    emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of its nodes is drained before Slurm starts it, and no other is idle: names would hold it for an hour."""
+    seldom = "defer,batch_sched_delay=10,sched_interval=10,sched_min_interval=10000000,bf_interval=10"
+    slurm = emulated_slurm(nodes=4, leaf=0, settings={"SchedulerParameters": seldom})
+    use(slurm, monkeypatch)
+    blocking = slurm.submit("sleep 1000", "-N", "2", "-t", "30", "-w", "n02,n03")
+    slurm.wait(lambda: slurm.states()[blocking] == "RUNNING", "half of the machine is in use", LONG)
+    options = ("--mode", "place", "--select", "user=root", "--lease", "3600", "--no-later", "5")
+    with Drive(slurm, *options) as drive:
+        job = _named_and_waiting(slurm)
+        slurm.wait(lambda: [str(job)] in [line["jobs"] for line in _acts(drive, "clear")], "names are taken back", LONG)
+        assert slurm.states()[blocking] == "RUNNING"
+        assert (slurm.states()[job], named(slurm)) == ("PENDING", {})
+        slurm.run("scancel", str(blocking))
+        slurm.wait(lambda: completed(slurm, [job]), "Slurm starts it by itself", LONG)
+    (told,) = (line for line in _acts(drive, "place") if line["jobs"] == [str(job)])
+    (cleared,) = (line for line in _acts(drive, "clear") if line["jobs"] == [str(job)])
+    assert 5 <= cleared["at"] - told["at"] < 3600
+    (done,) = (each for each in slurm.completed() if each["JobId"] == str(job))
+    assert "n00" not in hosts(done["NodeList"])
+    assert transom("slurm", "replay", drive.audit).status == 0
+
+
+def _acts(drive: Drive, action: str) -> list[dict[str, Any]]:
+    return [line for line in drive.lines("act") if line["action"] == action]
+
+
+def _named_and_waiting(slurm: EmulatedSlurm) -> int:
+    """A job of two nodes that waits and has n00 among its names, which is drained."""
+    job = slurm.submit("true", "-N", "2", "-t", "10")
+    slurm.wait(lambda: slurm.states()[job] != "PENDING" or str(job) in named(slurm), "the job is named", LONG)
+    slurm.run("scontrol", "update", "NodeName=n00", "State=DRAIN", "Reason=test")
+    if slurm.states()[job] == "PENDING" and str(job) in named(slurm):
+        return job
+    # Slurm was about to start it: another one.
+    slurm.run("scontrol", "update", "NodeName=n00", "State=RESUME")
+    slurm.wait(lambda: completed(slurm, [job]), "the job has ended", LONG)
+    return _named_and_waiting(slurm)
