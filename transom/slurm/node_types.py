@@ -67,12 +67,12 @@ class Acceptance:
 
     def _find(self, expression: str, cores: int, memory: int) -> NodeSet | None:
         has = feature_test(expression)
-        if has is None:
+        if has is None or (expression and any(node.features is None for node in self._nodes)):
             return None
         return frozenset(
             i
             for i, node in enumerate(self._nodes)
-            if has(node.features) and not 0 < node.cpus < cores and not 0 < node.memory < memory
+            if has(node.features or frozenset()) and not 0 < node.cpus < cores and not 0 < node.memory < memory
         )
 
 

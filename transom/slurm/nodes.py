@@ -24,7 +24,7 @@ class SlurmNode:
     cpus, memory : how many, and how much [MiB]; -1 where it is not told.
     used : CPUs that jobs hold.
     partitions : those it belongs to; empty where they are not told.
-    features : those that are active.
+    features : those that are active; None where they are not told, as by groups, which are not made by features.
     """
 
     name: str
@@ -33,7 +33,7 @@ class SlurmNode:
     memory: int
     used: int
     partitions: tuple[str, ...]
-    features: frozenset[str] = frozenset()
+    features: frozenset[str] | None = None
 
     @property
     def serves(self) -> bool:
@@ -93,7 +93,6 @@ def nodes_of_groups(groups: Iterable[Any]) -> Iterator[SlurmNode]:
                 cpus=number(cpus.get("minimum")),
                 memory=number(memory.get("minimum")),
                 used=0,  # told of the group alone, as its state does
-                features=frozenset(_several(_inside(group, "features").get("active"))),
                 partitions=(*(before.partitions if before else ()), *([partition] if partition else [])),
             )
     yield from found.values()
