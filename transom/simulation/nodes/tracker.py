@@ -52,12 +52,8 @@ class NodeTracker:
         self._placer = placer
         self._occupancy = Occupancy(tree.num_nodes, len(workload))
         self._ids, self._nodes = workload.jobs.id, workload.jobs.nodes
-<<<<<<< HEAD
         self._allocated: dict[int, Placed] = {}
-=======
-        self._told: dict[int, Placed] = {}
         self._sections = sections_of(workload.cluster, workload.jobs)
->>>>>>> ea84210 (Place jobs of a replay on nodes of their partition)
         self._runs: NodeRuns | None = None
         self._answers: static_placing.Columns | None = None
 
