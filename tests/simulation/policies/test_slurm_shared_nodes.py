@@ -16,6 +16,10 @@ from transom.simulation import make_policy, simulate
 from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
 from transom.traces.outages import Outages
+from transom.traces.records.importing import ImportRules
+from transom.traces.records.slurm import read_slurm
+from transom.traces.records.slurm_conf import read_site
+from transom.traces.rules import ReadingRules
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 
@@ -132,6 +136,27 @@ def test_without_stated_nodes_jobs_have_as_few_as_their_cores_need() -> None:
 def test_what_cannot_be_is_refused(tmp_path: Path, jobs: list[PlainJob], spec: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         starts(jobs, spec, tmp_path)
+
+
+def test_partitions_whose_nodes_differ_are_replayed_one_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(
+        "NodeName=c[1-4] CPUs=8 RealMemory=32000\nNodeName=g[1-2] CPUs=16 RealMemory=64000 Gres=gpu:4\n"
+        "PartitionName=cpu Nodes=c[1-4]\nPartitionName=gpu Nodes=g[1-2]\n"
+    )
+    lines = ["JobIDRaw|Submit|Start|End|NNodes|NCPUS|AllocTRES|TimelimitRaw|Partition|State"]
+    for i, (partition, cores) in enumerate([("cpu", 8), ("gpu", 10), ("gpu", 10), ("gpu", 6)], 1):
+        tres = f"cpu={cores},node=1"
+        lines.append(f"{i}|{i}|{i}|{100 + i}|1|{cores}|{tres}|2|{partition}|COMPLETED")
+    (tmp_path / "sacct.txt").write_text("\n".join(lines) + "\n")
+    site = read_site([str(tmp_path / "slurm.conf")])
+    imported = read_slurm([str(tmp_path / "sacct.txt")], ImportRules(unit="cores"), site=site)
+    write_trace(tmp_path / "site.parquet", imported.jobs, imported.card)
+    with pytest.raises(SpecError, match=r"node_cores=16: partition cpu has 32 cores on 4 nodes; .* one at a time"):
+        simulate(read_swf(tmp_path / "site.parquet"), "slurm-backfill:node_cores=16")
+    alone = read_swf(tmp_path / "site.parquet", rules=ReadingRules(partitions=("gpu",)))
+    assert simulate(alone, "slurm-backfill:node_cores=16").start.tolist() == [2, 3, 4]
+    with pytest.raises(SpecError, match="node_cores=8: partition gpu has 32 cores on 2 nodes"):
+        simulate(alone, "slurm-backfill:node_cores=8")
 
 
 def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from transom.errors import SpecError
@@ -19,6 +22,28 @@ def nobody_shares() -> SharedNodes:
     """That jobs are counted over the whole machine alone."""
     none = np.empty(0, np.int64)
     return SharedNodes(none, np.empty((0, 0), np.int64), np.empty((0, 0), np.int64), none, none)
+
+
+def check_node_cores(partitions: Mapping[str, Mapping[str, Any]], used: set[str], cores: int) -> None:
+    """Check that nodes have so many cores in the partitions of the jobs, as far as the trace says.
+
+    Parameters
+    ----------
+    partitions : by name, with their ``nodes`` and ``cores``.
+    used : names in lower case.
+    cores : of each node.
+
+    Raises
+    ------
+    SpecError : a partition has other nodes.
+    """
+    for name, size in partitions.items():
+        nodes, has = size.get("nodes", 0), size.get("cores", 0)
+        if name.lower() in used and nodes > 0 and has > 0 and has != nodes * cores:
+            raise SpecError(
+                f"slurm-backfill: node_cores={cores}: partition {name} has {has} cores on {nodes} nodes; partitions "
+                "whose nodes differ are replayed one at a time (--partition NAME)"
+            )
 
 
 def shared_nodes(jobs: JobTable, cores: int, held: IntArray, room: tuple[int, int, int]) -> SharedNodes:

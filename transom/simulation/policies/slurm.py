@@ -24,7 +24,7 @@ from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, s
 from transom.simulation.passes.slurm_limits import Limits
 from transom.simulation.passes.slurm_reservations import Reserved
 from transom.simulation.passes.window_pass import decision_of, window_state
-from transom.simulation.policies.shared_nodes import nobody_shares, shared_nodes
+from transom.simulation.policies.shared_nodes import check_node_cores, nobody_shares, shared_nodes
 from transom.simulation.policies.slurm_leaves import node_plan
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
 from transom.simulation.policies.slurm_priority import Priorities
@@ -278,8 +278,10 @@ class SlurmBackfill:
         path, held = replay.workload.origin.path, facts.amounts
         if not is_trace_file(path):
             held = np.full_like(held, -1)  # what counts nodes there are cores
-        elif read_trace_card(path).unit != "cores":
+        elif (card := read_trace_card(path)).unit != "cores":
             raise SpecError(f"slurm-backfill: node_cores: sizes in {path} count nodes; import it with --unit cores")
+        else:
+            check_node_cores(card.partitions, {each.partition for each in facts.kinds}, self.node_cores)
         room = (self.node_cores, self.node_memory, self.node_gpus)
         return shared_nodes(replay.jobs, replay.cluster.num_nodes, held, room)
 
