@@ -34,16 +34,13 @@ class Sequential:
         """Every allocation without limits on leaf switches."""
         return problem.limited
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels of the model."""
-        _warm_up()
+        problem = Allocation(FatTree.k_ary(4), np.arange(8), np.array([4, 2]), "dynamic")
+        Sequential()(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if not presolve(problem, budget):
             best_known(problem, budget, start)
-
-
-@cache
-def _warm_up() -> None:
-    problem = Allocation(FatTree.k_ary(4), np.arange(8), np.array([4, 2]), "dynamic")
-    Sequential()(problem, Stop().start(problem), np.random.default_rng(0))

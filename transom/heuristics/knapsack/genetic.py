@@ -60,9 +60,14 @@ class Genetic(TakesAll):
         if self.population < 2:
             raise SpecError(f"ga: population must be > 1, got {self.population}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Import pymoo and compile the kernels."""
-        _warm_up()
+        import_pymoo()
+        Greedy().warm_up()
+        problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
+        Genetic(population=4)(problem, Stop(iterations=1).start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         Greedy()(problem, budget, rng)
@@ -127,11 +132,3 @@ def repair(rows: BoolArray, weights: IntArray, capacity: int, order: IntArray) -
                 chosen[order[place]] = False
                 room += weights[order[place]]
         complete(chosen, weights, room, order)
-
-
-@cache
-def _warm_up() -> None:
-    import_pymoo()
-    Greedy().warm_up()
-    problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
-    Genetic(population=4)(problem, Stop(iterations=1).start(problem), np.random.default_rng(0))

@@ -34,9 +34,17 @@ class Greedy(TakesAll):
     name: ClassVar[str] = "greedy"
     solves: ClassVar[type] = Knapsack
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        one = np.ones(1, np.int64)
+        complete(np.zeros(1, np.bool_), one, 1, by_efficiency(one, one))
+        many = np.arange(1, SORTED + 2)
+        greedy_choice(many * many, many, 10)
+        greedy_choice(many, many, int(many.sum()) // 2)
+        by_efficiency(one * 2**40, one * 2**40)
+        alike(one, one)
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if budget.value is not None and budget.bound is not None:
@@ -75,14 +83,3 @@ def _choice(reduced: Reduced) -> tuple[BoolArray, int]:
     chosen = np.zeros(len(values), np.bool_)
     complete(chosen, weights, reduced.capacity, order)
     return chosen, dantzig(values, weights, reduced.capacity, order)
-
-
-@cache
-def _warm_up() -> None:
-    one = np.ones(1, np.int64)
-    complete(np.zeros(1, np.bool_), one, 1, by_efficiency(one, one))
-    many = np.arange(1, SORTED + 2)
-    greedy_choice(many * many, many, 10)
-    greedy_choice(many, many, int(many.sum()) // 2)
-    by_efficiency(one * 2**40, one * 2**40)
-    alike(one, one)

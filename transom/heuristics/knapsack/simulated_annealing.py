@@ -64,9 +64,15 @@ class SimulatedAnnealing(TakesAll):
         if not 0 < self.final <= self.initial < math.inf:
             raise SpecError(f"sa: 0 < final <= initial must hold, got final={self.final}, initial={self.initial}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        Greedy().warm_up()
+        problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
+        walk = Walk(reduce(problem), np.zeros(3, np.bool_))
+        walk.restart()
+        walk.run(SimulatedAnnealing(), np.random.default_rng(0), 0, 1, 1)
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         Greedy()(problem, budget, rng)
@@ -231,12 +237,3 @@ def _flip(item: int, solution: Chosen, items: Items) -> None:
     state[0] += sign
     state[1] -= sign * items.weights[item]
     state[2] += sign * items.values[item]
-
-
-@cache
-def _warm_up() -> None:
-    Greedy().warm_up()
-    problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)
-    walk = Walk(reduce(problem), np.zeros(3, np.bool_))
-    walk.restart()
-    walk.run(SimulatedAnnealing(), np.random.default_rng(0), 0, 1, 1)

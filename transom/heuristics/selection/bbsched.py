@@ -87,9 +87,14 @@ class BBSchedGenetic(TakesAll):
         if not 0 <= self.mutation <= 1:
             raise SpecError(f"bbsched-ga: mutation must be from 0 to 1, got {self.mutation}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
+        for archive in (False, True):
+            budget = Stop(iterations=3).start(problem)
+            BBSchedGenetic(archive=archive)(problem, budget, np.random.default_rng(0))
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         reduced = undecided(problem, budget)
@@ -332,11 +337,3 @@ def _survive(rows: BoolArray, values: IntArray, birth: IntArray, count: int, siz
         values[place] = values[kept[place]]
         birth[place] = birth[kept[place]]
     return len(kept)
-
-
-@cache
-def _warm_up() -> None:
-    problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
-    for archive in (False, True):
-        budget = Stop(iterations=3).start(problem)
-        BBSchedGenetic(archive=archive)(problem, budget, np.random.default_rng(0))

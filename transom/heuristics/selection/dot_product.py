@@ -37,9 +37,12 @@ class DotProduct(TakesAll):
     solves: ClassVar[type] = Selection
     needs: ClassVar[tuple[str, ...]] = ("moocore",)
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Import the library that judges fronts."""
-        _warm_up()
+        problem = Selection(np.array([[2, 1], [1, 2]]), np.array([2, 2]))
+        DotProduct()(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if not presolve(problem, budget):
@@ -68,9 +71,3 @@ def packed(problem: Selection) -> BoolArray:
         chosen[job], left[job] = True, False
         room = room - problem.demands[job]
         missing[children.get(job, [])] -= 1
-
-
-@cache
-def _warm_up() -> None:
-    problem = Selection(np.array([[2, 1], [1, 2]]), np.array([2, 2]))
-    DotProduct()(problem, Stop().start(problem), np.random.default_rng(0))

@@ -67,9 +67,16 @@ class Nsga2(TakesAll):
         if self.population < 2:
             raise SpecError(f"nsga2: population must be > 1, got {self.population}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Import pymoo and compile the kernels."""
-        _warm_up()
+        import_pymoo()
+        problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
+        budget = Stop(iterations=3).start(problem)
+        Nsga2(population=4)(problem, budget, np.random.default_rng(0))
+        known = VisitedSet(4, np.random.default_rng(0))
+        known.reserve(len(known.table))  # a table that grows
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         reduced = undecided(problem, budget)
@@ -227,13 +234,3 @@ def _algorithm(search: _Search, first: BoolArray) -> Any:
     problem = Selections(n_var=first.shape[1], n_obj=objectives.shape[1], xl=0, xu=1, vtype=bool)
     algorithm.setup(problem, termination=NoTermination(), seed=0, verbose=False)
     return algorithm
-
-
-@cache
-def _warm_up() -> None:
-    import_pymoo()
-    problem = Selection(np.array([[4, 1], [3, 3], [1, 4], [2, 2]]), np.array([7, 6]), requires=((3, 0),))
-    budget = Stop(iterations=3).start(problem)
-    Nsga2(population=4)(problem, budget, np.random.default_rng(0))
-    known = VisitedSet(4, np.random.default_rng(0))
-    known.reserve(len(known.table))  # a table that grows

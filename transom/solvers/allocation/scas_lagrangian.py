@@ -90,9 +90,30 @@ class ScasLagrangian:
         refused = refused_rule(problem)
         return problem.limited if refused is None and isinstance(problem, Allocation) else refused
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        rng = np.random.default_rng(0)
+        tree = FatTree.uniform(60, 4, 12)
+        idle = np.flatnonzero(rng.random(60) < 0.8)
+        for wrap in (False, True):
+            problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
+            ScasLagrangian()(problem, Stop().start(problem), rng)
+        for kind in (Allocation, ConstrainedPath):
+            warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
+        # Every kernel, whether that search needed it or not.
+        pack = packing.apply(problem)
+        blocks = packing.first_fit(pack)
+        if blocks is not None:
+            moves = Moves(
+                pack.costs, pack.sizes, *blocks, 0, pack.length, np.zeros(len(pack.sizes)), np.zeros(len(idle) + 1)
+            )
+            moves.go(1, 2, 1, rng)
+        path = ConstrainedPath(
+            9, np.array([2, 3]), np.array([2, 1]), np.where(np.arange(9) < [[8], [7]], 1.0, math.inf)
+        )
+        CspLagrangian()(path, Stop().start(path), rng)
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -309,25 +330,3 @@ class Search:
             failed = 0 if moves.cost < before - 1e-11 * self._root.scale else failed + tried
             self._best.offer(np.concatenate((rows[wraps], moves.rows)), np.concatenate((starts[wraps], moves.starts)))
             yield
-
-
-@cache
-def _warm_up() -> None:
-    rng = np.random.default_rng(0)
-    tree = FatTree.uniform(60, 4, 12)
-    idle = np.flatnonzero(rng.random(60) < 0.8)
-    for wrap in (False, True):
-        problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
-        ScasLagrangian()(problem, Stop().start(problem), rng)
-    for kind in (Allocation, ConstrainedPath):
-        warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
-    # Every kernel, whether that search needed it or not.
-    pack = packing.apply(problem)
-    blocks = packing.first_fit(pack)
-    if blocks is not None:
-        moves = Moves(
-            pack.costs, pack.sizes, *blocks, 0, pack.length, np.zeros(len(pack.sizes)), np.zeros(len(idle) + 1)
-        )
-        moves.go(1, 2, 1, rng)
-    path = ConstrainedPath(9, np.array([2, 3]), np.array([2, 1]), np.where(np.arange(9) < [[8], [7]], 1.0, math.inf))
-    CspLagrangian()(path, Stop().start(path), rng)

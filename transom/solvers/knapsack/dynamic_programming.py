@@ -63,9 +63,13 @@ class DynamicProgramming:
             f"{-(-needed // 2**20)} MiB, more than memory={self.memory}"
         )
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        warm_up_greedy()
+        problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
+        DynamicProgramming()(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
@@ -155,10 +159,3 @@ def read_table(decisions: BitArray, weights: IntArray, capacity: int) -> BoolArr
             chosen[item] = True
             capacity -= weights[item]
     return chosen
-
-
-@cache
-def _warm_up() -> None:
-    warm_up_greedy()
-    problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
-    DynamicProgramming()(problem, Stop().start(problem), np.random.default_rng(0))

@@ -78,9 +78,15 @@ class PrimalDual(TakesAll):
         if self.memory <= 0:
             raise SpecError(f"primal-dual: memory must be > 0 MiB, got {self.memory}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
+        PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
+        sharpening.warm_up()
+        residues.warm_up()
+        warm_up_greedy()  # of large problems too
 
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         first_incumbent(problem, budget, rng)
@@ -296,12 +302,3 @@ class States:
         states[:, :half] = states[:, : len(bounds)][:, kept]
         self._core[core.COUNT] = half
         return True
-
-
-@cache
-def _warm_up() -> None:
-    problem = Knapsack(np.array([60, 100, 120]), np.array([1, 2, 3]), 5)  # greedy misses the optimum
-    PrimalDual()(problem, Stop().start(problem), np.random.default_rng(0))
-    sharpening.warm_up()
-    residues.warm_up()
-    warm_up_greedy()  # of large problems too

@@ -50,9 +50,14 @@ class PlacementExact(TakesAll):
     name: ClassVar[str] = "placement-exact"
     solves: ClassVar[type] = Placement
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Import the linear programming and compile the kernels."""
-        _warm_up()
+        _local_search().warm_up()
+        problem = Placement([[3, 4], [5, 3]], [[2, 1], [1, 2]], [4, 5], [3, 4])
+        PlacementExact()(problem, Stop().start(problem), np.random.default_rng(0))
+        linear_prices(reduce(problem), math.inf)
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -81,14 +86,6 @@ class PlacementExact(TakesAll):
         whole.prove(0.0)
         if not budget.done():
             whole.run()
-
-
-@cache
-def _warm_up() -> None:
-    _local_search().warm_up()
-    problem = Placement([[3, 4], [5, 3]], [[2, 1], [1, 2]], [4, 5], [3, 4])
-    PlacementExact()(problem, Stop().start(problem), np.random.default_rng(0))
-    linear_prices(reduce(problem), math.inf)
 
 
 @cache

@@ -94,9 +94,13 @@ class Exhaustive:
             f"{size / 2**20:,.0f} MiB (memory={self.memory}); limit={jobs} lets it try"
         )
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels, import the library that filters fronts."""
-        _warm_up()
+        rng = np.random.default_rng(0)
+        problem = Selection(rng.integers(1, 100, (9, 3)), np.full(3, 150))
+        Exhaustive()(problem, Stop().start(problem), rng)
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -220,10 +224,3 @@ def estimate(jobs: int, objectives: int) -> tuple[float, float]:
     """
     seconds = 2.0**jobs * (2 + 0.3 * objectives**3) * 1e-9
     return seconds, 0.05 * math.comb(jobs, jobs // 2) * 40 * (objectives + 2)
-
-
-@cache
-def _warm_up() -> None:
-    rng = np.random.default_rng(0)
-    problem = Selection(rng.integers(1, 100, (9, 3)), np.full(3, 150))
-    Exhaustive()(problem, Stop().start(problem), rng)

@@ -79,9 +79,16 @@ class ParetoDp(TakesAll):
             if getattr(self, name) < 0:
                 raise SpecError(f"pareto-dp: {name} must be >= 0, got {getattr(self, name)}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        rng = np.random.default_rng(0)
+        demands = rng.integers(1, 50, (12, 2))
+        for objectives in (demands, rng.integers(1, 50, (12, 3))):
+            problem = Selection(demands, demands.sum(axis=0) // 2, objectives, requires=((4, 3),))
+            # Few enough greedy selections to leave pairs to look for.
+            ParetoDp(starts=1, exchanges=1)(problem, Stop().start(problem), rng)
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -119,13 +126,3 @@ def _complete(budget: Budget) -> None:
     if budget.value is not None:
         budget.prove(budget.value)
     budget.notes["front"] = "complete"
-
-
-@cache
-def _warm_up() -> None:
-    rng = np.random.default_rng(0)
-    demands = rng.integers(1, 50, (12, 2))
-    for objectives in (demands, rng.integers(1, 50, (12, 3))):
-        problem = Selection(demands, demands.sum(axis=0) // 2, objectives, requires=((4, 3),))
-        # Few enough greedy selections to leave pairs to look for.
-        ParetoDp(starts=1, exchanges=1)(problem, Stop().start(problem), rng)
