@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from transom.cli.output.compiling import CompilerNotice
-from transom.cli.output.console import manner
+from transom.cli.output.console import display
 from transom.cli.output.steps import report_steps
 from transom.errors import TransomError
 
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     standard error; 130 after Ctrl-C.
     """
     try:
-        manner.reset()
+        display.reset()
         with report_steps():
             status = _command(list(arguments))
         sys.stdout.flush()

@@ -10,7 +10,7 @@ import pytest
 
 from transom.cli.output import compiling, progress_lines
 from transom.cli.output.compiling import CompilerNotice
-from transom.cli.output.console import manner, print_json, print_table, progress
+from transom.cli.output.console import display, print_json, print_table, progress
 
 ROWS = [["somewhere/very_long_name.jsonl:17", "128,375,960", "0.003"], ["b", "1", "12.000"]]
 
@@ -43,11 +43,11 @@ def test_a_wide_table_goes_on_below_itself(capsys: pytest.CaptureFixture[str], m
     for row in rows:
         assert [f for line in stacked.splitlines() if line.split()[:1] == row[:1] for f in line.split()[1:]] == row[1:]
     try:
-        manner.wide = True
+        display.wide = True
         print_table("Policies", columns, rows)
         assert max(map(len, capsys.readouterr().out.splitlines())) > 100
     finally:
-        manner.reset()
+        display.reset()
 
 
 def test_plain_text_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, manner, print_json, remark
+from transom.cli.output.console import check_writable, display, print_json, remark
 
 _POLICIES = ("fcfs", "fcfs-easy", "sjf-easy", "saf-easy")
 
@@ -59,7 +59,9 @@ def _run(why: str, words: list[str], json: bool) -> dict[str, Any]:
     line = f"transom {shlex.join(words)}"
     if not json:
         remark(f"\n# {why}\n$ {line}")
-    flags = ["--json"] * json + ["--quiet"] * manner.quiet + ["--verbose"] * manner.verbose + ["--wide"] * manner.wide
+    flags = (
+        ["--json"] * json + ["--quiet"] * display.quiet + ["--verbose"] * display.verbose + ["--wide"] * display.wide
+    )
     sys.stdout.flush()
     done = subprocess.run([sys.executable, "-m", "transom", *words, *flags], stdout=subprocess.PIPE if json else None)
     if done.returncode:

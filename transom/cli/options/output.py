@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from transom.cli.output.console import manner
+from transom.cli.output.console import display
 
 
 def _ask(option: typer.CallbackParam, asked: bool) -> None:
     from transom.errors import SpecError
 
     if asked:
-        setattr(manner, str(option.name), True)
-    if manner.quiet and manner.verbose:
+        setattr(display, str(option.name), True)
+    if display.quiet and display.verbose:
         raise SpecError("--quiet does not go with --verbose")
 
 

@@ -19,7 +19,7 @@ _GAP = 3  # between columns, with the margin
 
 
 @dataclass
-class Manner:
+class Display:
     """How the command in hand prints.
 
     Parameters
@@ -38,18 +38,18 @@ class Manner:
         self.quiet = self.verbose = self.wide = False
 
 
-manner = Manner()
+display = Display()
 
 
 def note(text: str) -> None:
     """Print a note to standard error, unless under ``-q``; standard output stays clean."""
-    if not manner.quiet:
+    if not display.quiet:
         print(text, file=sys.stderr)
 
 
 def remark(text: str = "") -> None:
     """Print what stands beside results on standard output, unless under ``-q``."""
-    if not manner.quiet:
+    if not display.quiet:
         print(text)
 
 
@@ -72,7 +72,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
     words = [[*heading.split(), ""] for heading in columns]
     widths = [max(map(_width, (*words[i], *(row[i] for row in listed)))) for i in range(len(columns))]
-    watched = sys.stdout.isatty() and not manner.wide
+    watched = sys.stdout.isatty() and not display.wide
     room = get_terminal_size().columns if watched else math.inf
     parts = _parts(widths, left, room)
     headings = list(columns)
@@ -142,10 +142,10 @@ def _bold(text: str) -> str:
 
 def progress(hidden: bool = False) -> ProgressLines:
     """Progress on standard error: bars on a terminal, elsewhere a line every half minute; none if hidden or quiet."""
-    if hidden or manner.quiet or not sys.stderr.isatty():
+    if hidden or display.quiet or not sys.stderr.isatty():
         from transom.cli.output.progress_lines import ProgressLines
 
-        return ProgressLines(hidden or manner.quiet)
+        return ProgressLines(hidden or display.quiet)
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from transom.cli.output.console import manner
+from transom.cli.output.console import display
 
 
 @contextmanager
@@ -24,13 +24,13 @@ def report_steps() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-        if manner.verbose and not manner.quiet:
+        if display.verbose and not display.quiet:
             _print_total(time.monotonic() - began)
 
 
 class _ToStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        if manner.verbose:
+        if display.verbose:
             print(record.getMessage(), file=sys.stderr)
 
 
