@@ -68,6 +68,9 @@ Wrap = Annotated[
         "By default yes, or as the files say.",
     ),
 ]
+DocumentsOut = Annotated[
+    Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, print_json, remark
+from transom.cli.output.console import check_writable
+from transom.cli.output.instances import write_and_report
 
 if TYPE_CHECKING:
     from transom.models import ConstrainedPath
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     like: Annotated[
         Path | None, typer.Option("--like", help="Convert these allocations or windows to paths, without wrap-around.")
     ] = None,
@@ -49,7 +50,6 @@ def command(
     static allocations of that file on a line; --cost-model sets the hop costs where the file holds windows.
     """
     from transom.generate.recipes import recipe
-    from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
     given = {"length": length, "sizes": sizes, "arcs": arcs, "longest": longest}
@@ -61,11 +61,7 @@ def command(
         options.refuse({"--cost-model": cost_model}, "random costs")
         chosen = {name: value for name, value in {**given, **shares}.items() if value is not None}
         made = recipe("csp", chosen).make(seed, count or 1)
-    number = write_documents(out, made)
-    if json:
-        print_json({"out": str(out), "paths": number})
-    else:
-        remark(f"{out}: {number} paths" if number > 1 else f"{out}: 1 path")
+    write_and_report(out, made, "path", json)
 
 
 def _like(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:

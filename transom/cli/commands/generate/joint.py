@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, print_json
+from transom.cli.output.console import check_writable
+from transom.cli.output.instances import write_and_report
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     count: Annotated[int, typer.Option("--count", min=1, help="Number of joint choices.")] = 1,
     nodes: Annotated[int, typer.Option("--nodes", help="Number of nodes.")] = 256,
     leaf_nodes: Annotated[int, typer.Option("--leaf-nodes", help="Nodes of a leaf switch.")] = 16,
@@ -32,15 +32,10 @@ def command(
 ) -> None:
     """Generate joint choices: which jobs start, weighted by node-hours, and on which idle nodes of a tree."""
     from transom.generate.recipes import recipe
-    from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
     given = {
         "nodes": nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes, "idle": idle, "jobs": jobs, "cap": cap,
         "cost_weight": cost_weight, "limited": limited, "mandatory": mandatory,
     }  # fmt: skip
-    written = write_documents(out, recipe("joint", given).make(seed, count))
-    if json:
-        print_json({"out": str(out), "joint": written})
-    else:
-        print(f"{out}: {written} joint choices" if written > 1 else f"{out}: 1 joint choice")
+    write_and_report(out, recipe("joint", given).make(seed, count), "joint choice", json, "joint")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, describe, note, print_json, remark
+from transom.cli.output.console import check_writable, describe, note
+from transom.cli.output.instances import write_and_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     klass: Annotated[str, typer.Option("--class", help="One of the classes above, all, or windows.")],
     items: Annotated[
         int | None,
@@ -53,7 +54,6 @@ def command(
     --like, or 5000 jobs of the model of Lublin and Feitelson on --nodes (by default 512). For the windows of a
     replay, see `transom snapshot`.
     """
-    from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
     if klass == "windows":
@@ -67,11 +67,7 @@ def command(
             options.refuse({"--range": value_range, "--ratio": ratio, "--series": series}, "--capacity")
         shape = {"items": items, "range": value_range, "ratio": ratio, "series": series, "capacity": capacity}
         made = _class_knapsacks(klass, count, {name: value for name, value in shape.items() if value is not None}, seed)
-    number = write_documents(out, made)
-    if json:
-        print_json({"out": str(out), "knapsacks": number})
-    else:
-        remark(f"{out}: {number} knapsacks" if number > 1 else f"{out}: 1 knapsack")
+    write_and_report(out, made, "knapsack", json)
 
 
 def _window_knapsacks(

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, print_json
+from transom.cli.output.console import check_writable
+from transom.cli.output.instances import write_and_report
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     family: Annotated[str | None, typer.Option("--family", help="uniform (default) or alibaba.")] = None,
     like: Annotated[
         Path | None, typer.Option("--like", help="Take windows from replays of this file of tasks, chunk by chunk.")
@@ -67,7 +68,6 @@ def command(
     replays of a file of tasks, with the machines as busy as they were.
     """
     from transom.generate.recipes import recipe
-    from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
     drawn = {
@@ -82,8 +82,4 @@ def command(
         options.refuse({f"--{name}": value for name, value in met.items()}, "a family")
     stated = {name: value for name, value in {**drawn, **met}.items() if value is not None}
     made = recipe("placement", {**stated, "objective": objective, "maximal": maximal}).make(seed, count)
-    written = write_documents(out, made)
-    if json:
-        print_json({"out": str(out), "placements": written})
-    else:
-        print(f"{out}: {written} placements" if written > 1 else f"{out}: 1 placement")
+    write_and_report(out, made, "placement", json)

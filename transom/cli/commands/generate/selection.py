@@ -10,7 +10,8 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options.resources import Resources
-from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
+from transom.cli.output.console import check_writable, describe, note, progress
+from transom.cli.output.instances import write_and_report
 
 if TYPE_CHECKING:
     from transom.models import Selection
@@ -20,7 +21,7 @@ _CUT = ("resources", "policy", "every", "minimum", "start", "replay", "nodes")
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     family: Annotated[
         str | None,
         typer.Option("--family", help="uniform (default), correlated, inverse, ties, heavy, sparse, or all."),
@@ -106,13 +107,8 @@ def command(
 
 
 def _write(out: Path, made: Iterator[Selection], json: bool) -> None:
-    from transom.io import write_documents
 
-    number = write_documents(out, made)
-    if json:
-        print_json({"out": str(out), "selections": number})
-    else:
-        remark(f"{out}: {number} selections" if number != 1 else f"{out}: 1 selection")
+    write_and_report(out, made, "selection", json)
 
 
 def _families(chosen: dict[str, Any], count: int, seed: int) -> Iterator[Selection]:

@@ -10,10 +10,11 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, number, print_json, progress, remark
+from transom.cli.output.instances import write_and_report
 
 if TYPE_CHECKING:
     from transom.generate.instances.tjap import Step
-    from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
+    from transom.generate.instances.tjap_recipes import StreamAllocations
 
 
 Family = Literal["stream", "fragmented"]
@@ -187,7 +188,8 @@ def command(
         if law == "uniform":
             options.refuse({"--mean": mean, "--spread": spread}, "--law uniform")
         windows = chosen.pop("count", 1)
-        _write_fragmented(out, read_parameters(FragmentedAllocations, "tjap", chosen), windows, seed, json)
+        recipe = read_parameters(FragmentedAllocations, "tjap", chosen)
+        write_and_report(out, recipe.make(seed, windows), "window", json)
 
 
 def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, json: bool) -> None:
@@ -246,13 +248,3 @@ def _range(name: str, text: str) -> tuple[int, int]:
     if not dash or not least.isdecimal() or not largest.isdecimal():
         raise SpecError(f"--{name}: expected A-B such as 5-30, got {text!r}")
     return int(least), int(largest)
-
-
-def _write_fragmented(out: Path, recipe: FragmentedAllocations, count: int, seed: int, json: bool) -> None:
-    from transom.io import write_documents
-
-    number = write_documents(out, recipe.make(seed, count))
-    if json:
-        print_json({"out": str(out), "windows": number})
-    else:
-        remark(f"{out}: {number} windows" if number > 1 else f"{out}: 1 window")

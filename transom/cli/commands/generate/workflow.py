@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.output.console import check_writable, print_json
+from transom.cli.output.console import check_writable
+from transom.cli.output.instances import write_and_report
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")],
+    out: options.DocumentsOut,
     family: Annotated[
         str, typer.Option("--family", help="layered, chain, fork-join, out-tree, in-tree, or all in turn.")
     ] = "layered",
@@ -52,7 +52,6 @@ def command(
     are a stream of Poisson arrivals.
     """
     from transom.generate.recipes import recipe
-    from transom.io import write_documents
 
     check_writable(out, ".jsonl", ".json")
     stated = {
@@ -61,8 +60,4 @@ def command(
         "together": together,
     }  # fmt: skip
     given = {name: value for name, value in stated.items() if value is not None}
-    written = write_documents(out, recipe("workflow", given).make(seed, count))
-    if json:
-        print_json({"out": str(out), "workflows": written})
-    else:
-        print(f"{out}: {written} workflows" if written > 1 else f"{out}: 1 workflow")
+    write_and_report(out, recipe("workflow", given).make(seed, count), "workflow", json)
