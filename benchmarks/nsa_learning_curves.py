@@ -51,10 +51,10 @@ def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndar
     with progress() as bars:
         task = bars.add_task(network, total=decisions, completed=trainer.decisions)
 
-        def tell(row: Update) -> None:
+        def print_row(row: Update) -> None:
             bars.update(task, completed=min(row.decisions, decisions))
 
-        train(trainer, tell=tell)
+        train(trainer, report=print_row)
     card = evaluate_and_save(trainer, network, out)[0].card
     return np.array([(row.decisions, row.cost, row.share) for row in trainer.curve]), card
 

@@ -480,12 +480,12 @@ def test_the_size_is_reported_before_anything_is_made(tmp_path: Path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(dataset, "_begin", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            make_dataset(source, tmp_path / "out", tell=told.append)
+            make_dataset(source, tmp_path / "out", announce=told.append)
     units = sum(each.count or each.epochs or 0 for each in source.plan.sets)
     assert told == [f"{units} instances or epochs in {len(source.shards())} shards"]
     monkeypatch.setattr(dataset_size, "_MANY", 0)
     size = dataset_size.dataset_size(source)
-    make_dataset(source, tmp_path / "out", tell=told.append)
+    make_dataset(source, tmp_path / "out", announce=told.append)
     assert told[1] == str(size)
     made = sum(path.stat().st_size for path in (tmp_path / "out").glob("*/*.gz"))
     assert size.disk is not None
