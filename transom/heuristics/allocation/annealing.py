@@ -84,6 +84,7 @@ def anneal_left(
     """
     owner, costs, _, state = standing
     sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
+    limited = len(demands.limits) > 0
     n, jobs = len(owner), len(sizes)
     left, slid = np.empty(n, np.int64), np.empty(n)
     before, paid = np.empty(n, np.int64), np.empty(jobs)
@@ -100,13 +101,15 @@ def anneal_left(
             last = first_nodes(m, size, options)
             if options[CHEAPEST]:
                 slide(left, m, last, size, switches, slid)
-                fine_blocks(left, m, last, job, size, demands, switches, slid)
+                if limited:
+                    fine_blocks(left, m, last, job, size, demands, switches, slid)
                 start = smallest_at(slid[:last])
                 costs[job] = slid[start]
             else:
                 start = int(rng.random() * last)
                 costs[job] = block_cost(left, m, start, size, switches)
-                costs[job] += fine_block(left, m, start, job, size, demands, switches)
+                if limited:
+                    costs[job] += fine_block(left, m, start, job, size, demands, switches)
             m = take(owner, left, m, start, size, job)
         if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1

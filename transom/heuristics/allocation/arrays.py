@@ -251,9 +251,10 @@ def _slide_above(left: IntArray, m: int, last: int, size: int, switches: Switche
 
 @no_refcount
 def fine_block(left: IntArray, m: int, start: int, job: int, size: int, demands: Demands, switches: Switches) -> float:
-    """What a job pays for a block that it does not take, beside its cost; the counts are zero before and after."""
-    if len(demands.limits) == 0:
-        return 0.0
+    """What a job pays for a block that it does not take, beside its cost; the counts are zero before and after.
+
+    Asked for only where there are demands.
+    """
     leaf, in_leaf = switches.leaf, switches.in_leaf
     wrong = -demands.limits[job]
     bad = 0
@@ -272,8 +273,6 @@ def fine_blocks(
     left: IntArray, m: int, last: int, job: int, size: int, demands: Demands, switches: Switches, costs: FloatArray
 ) -> None:
     """Add what a job pays for blocks that it does not take to their costs, by start; as :func:`slide`."""
-    if len(demands.limits) == 0:
-        return
     leaf, in_leaf, types, accepts = switches.leaf, switches.in_leaf, demands.types, demands.accepts
     touched, bad = 0, 0
     for k in range(size):

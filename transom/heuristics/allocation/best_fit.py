@@ -168,13 +168,15 @@ def _fitting(free: IntArray, above: IntArray, inside: int, need: int) -> int:
 def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
     sizes, demands, numbered = data.sizes, data.demands, counting(data)
+    limited = len(demands.limits) > 0
     left, costs, switches = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     m = gather(owner, left)
     for job in jobs:
         size = sizes[job]
         last = m if wrap else m - size + 1
         slide(left, m, last, size, numbered, costs)
-        fine_blocks(left, m, last, job, size, demands, numbered, costs)
+        if limited:
+            fine_blocks(left, m, last, job, size, demands, numbered, costs)
         _count_switches(left, m, last, size, numbered, switches)
         best = 0
         for start in range(1, last):
@@ -188,13 +190,15 @@ def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wr
 def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -> bool:
     n = len(owner)
     sizes, demands, numbered = data.sizes, data.demands, counting(data)
+    limited = len(demands.limits) > 0
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
     used, run = owner >= 0, np.empty(n, np.int64)
     for job in jobs:
         size = sizes[job]
         last = n if wrap else n - size + 1
         slide(every, n, last, size, numbered, costs)
-        fine_blocks(every, n, last, job, size, demands, numbered, costs)
+        if limited:
+            fine_blocks(every, n, last, job, size, demands, numbered, costs)
         _count_switches(every, n, last, size, numbered, switches)
         free_runs(used, wrap, run)
         best = -1

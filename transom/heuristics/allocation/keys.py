@@ -22,6 +22,7 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
     values : their costs, shape ``(rows,)``.
     """
     sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
+    limited = len(demands.limits) > 0
     n, jobs = len(arrays.leaf), len(sizes)
     left, owner = np.empty(n, np.int64), np.empty(n, np.int64)
     for row in range(len(rows)):
@@ -35,7 +36,8 @@ def decode_left(rows: FloatArray, arrays: AllocationArrays, wrap: bool, owners: 
             last = m if wrap else m - size + 1
             start = min(int(rows[row, jobs + job] * last), last - 1)
             values[row] += block_cost(left, m, start, size, switches)
-            values[row] += fine_block(left, m, start, job, size, demands, switches)
+            if limited:
+                values[row] += fine_block(left, m, start, job, size, demands, switches)
             m = take(owner, left, m, start, size, job)
         if len(owners):
             owners[row] = owner

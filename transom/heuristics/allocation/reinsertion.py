@@ -33,6 +33,7 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
     ``owner`` and ``costs`` (of each job) are changed if it pays.
     """
     sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
+    limited = len(demands.limits) > 0
     n, size = len(owner), sizes[job]
     rest = owner.copy()
     for i in range(n):
@@ -44,7 +45,8 @@ def reinsert_one(owner: IntArray, costs: FloatArray, arrays: AllocationArrays, w
     m = gather(rest, left)
     last = m if wrap else m - size + 1
     slide(left, m, last, size, switches, slid)
-    fine_blocks(left, m, last, job, size, demands, switches, slid)
+    if limited:
+        fine_blocks(left, m, last, job, size, demands, switches, slid)
     start = smallest_at(slid[:last])
     if slid[start] >= costs[job] * (1 - _LESS):
         return False
@@ -80,6 +82,7 @@ def reinsert_two(
     """
     one, other = pair
     sizes, demands, switches = arrays.sizes, arrays.demands, counting(arrays)
+    limited = len(demands.limits) > 0
     n, size = len(owner), sizes[other]
     rest = owner.copy()
     for i in range(n):
@@ -92,7 +95,8 @@ def reinsert_two(
     m = gather(rest, left)
     last = m if wrap else m - sizes[one] + 1
     slide(left, m, last, sizes[one], switches, of_one)
-    fine_blocks(left, m, last, one, sizes[one], demands, switches, of_one)
+    if limited:
+        fine_blocks(left, m, last, one, sizes[one], demands, switches, of_one)
     ranked = stable_order(of_one[:last])
     best = (costs[one] + costs[other]) * (1 - _LESS)
     paid, end = False, False
@@ -106,7 +110,8 @@ def reinsert_two(
         fewer = take(trial, kept, m, start, sizes[one], one)
         ends = fewer if wrap else fewer - size + 1
         slide(kept, fewer, ends, size, switches, of_other)
-        fine_blocks(kept, fewer, ends, other, size, demands, switches, of_other)
+        if limited:
+            fine_blocks(kept, fewer, ends, other, size, demands, switches, of_other)
         then = smallest_at(of_other[:ends])
         if of_one[start] + of_other[then] < best:
             take(trial, kept, fewer, then, size, other)
