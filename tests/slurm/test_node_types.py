@@ -18,7 +18,7 @@ from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
 from transom.slurm.node_types import feature_test
-from transom.slurm.nodes import nodes_of_groups, nodes_of_json
+from transom.slurm.nodes import gres_counts, nodes_of_groups, nodes_of_json
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import Seen, window_of
 from transom.traces.records.hostlist import hosts
@@ -140,6 +140,37 @@ def test_what_is_not_expressed_is_left_to_slurm(tmp_path: Path) -> None:
     assert not refusing.keeps_types
     assert starts(refusing, there) == {}
     assert takes_types(Allocator())
+
+
+def test_generic_resources_of_each_node(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.txt"
+    jobs = [
+        "NumNodes=1 TresPerNode=gres/gpu:a100:2", "NumNodes=2 TresPerNode=gres:gpu:4",
+        "NumNodes=1 TresPerNode=gres:gpu", "NumNodes=1 TresPerNode=gres/gpu:8",
+        "NumNodes=1 TresPerJob=gres/gpu:2", "NumNodes=1",
+    ]  # fmt: skip
+    state(tmp_path, jobs)
+    text = answers.read_text()
+    for names, gres in (("23", "gpu:a100:4(S:0-1)"), ("45", "gpu:v100:2,gpu:a100:2"), ("67", "gpu:1")):
+        for name in names:
+            text = text.replace(f"NodeName=n{name} ", f"NodeName=n{name} Gres={gres} ")
+    answers.write_text(text)
+    there = read_answers([answers], NOW)
+    seen = window_of(there, types=True)
+    assert seen.left == {"more of a node than enough nodes have": 1, "generic resources": 1}
+    assert window_of(there).left == {"generic resources": 5}
+    window = seen.window
+    assert window.accepts is not None
+    assert window.cluster.node_types is not None
+    taken = window.accepts[:, window.cluster.node_types]
+    nodes = ["".join(map(str, np.flatnonzero(row))) for row in taken]
+    assert nodes == ["2345", "2345", "234567", "01234567"]  # of the first job, two of a100; of the second, any four
+    found = starts(Adviser("fcfs"), there)
+    assert found.keys() == {1, 2, 3, 6}
+    assert set(hosts(found[2])) < {"n2", "n3", "n4", "n5"}
+    assert gres_counts("gpu:a100:4(S:0),nvme") == {"gpu": 4, "gpu:a100": 4, "nvme": 1}
+    assert gres_counts("") == {}
+    assert gres_counts("gpu:2:3") is None
 
 
 def test_too_many_overlaps_are_left_to_slurm(tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def test_commands_and_versions_of_json_tell_the_same() -> None:
     assert differences(alive, queued) == {}
     assert {field for _, field in differences(queued, older)} == {"looked"}
     listed, grouped = state_of("jobs.json", "nodes.json").nodes, state_of("jobs.json", "sinfo.json").nodes
-    # A group has nodes of different features, and tells those of one of them: these are not taken.
-    assert {field for _, field in differences(listed, grouped)} == {"used", "features"}
-    assert {node.features for node in grouped} == {None}
+    # A group has nodes of different features, and tells those of one of them: these are not taken, nor resources.
+    assert {field for _, field in differences(listed, grouped)} == {"used", "features", "gres"}
+    assert {(node.features, node.gres) for node in grouped} == {(None, None)}
 
 
 def test_the_poll_tells_what_json_tells_of_the_same_moment() -> None:

@@ -56,9 +56,11 @@ _JSON = {
     "looked": "last_sched_evaluation", "planned": "scheduled_nodes", "comment": "comment",
     "resources": "tres_req_str",
 }  # fmt: skip
+GENERIC = "generic resources"
+"""What a job asks for that is neither cores nor memory."""
 _GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
 _ASKED = {
-    "generic resources": _GRES,
+    GENERIC: _GRES,
     **{
         name: (name,)
         for name in (
@@ -91,6 +93,7 @@ class SlurmJob:
     licences : as stated.
     asks : what else it asks for, by what cannot be expressed in a window.
     looked : when Slurm last looked at it [s since 1970], -1 where unknown.
+    gres : generic resources of each node, where it asks for no others.
     handed : whether its comment says that its begin time stands in for a hold.
     """
 
@@ -118,6 +121,7 @@ class SlurmJob:
     asks: Mapping[str, str] = field(default_factory=dict, hash=False)
     looked: int = UNKNOWN
     handed: bool = False
+    gres: str = ""
 
     @property
     def waits(self) -> bool:
@@ -267,6 +271,7 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
         licences=stated(told["licences"]),
         asks=asks,
         looked=_time(told.get("looked")),
+        gres="" if any(_asks_for(told, name) for name in _GRES[1:]) else _asks_for(told, "gres_node"),
         handed=hands_over(stated(told.get("comment"))),
     )
     if array <= 0 or not tasks:
@@ -281,8 +286,12 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
 
 
 def _asked(told: Mapping[str, Any], name: str) -> str:
-    values = [stated(told.get(each)) for each in _ASKED[name]]
-    return ",".join(value for value in values if value not in ("", "0", "NO", "no"))
+    return ",".join(filter(None, (_asks_for(told, each) for each in _ASKED[name])))
+
+
+def _asks_for(told: Mapping[str, Any], field_: str) -> str:
+    value = stated(told.get(field_))
+    return "" if value in ("0", "NO", "no") else value
 
 
 def _expanded(tasks: str) -> Iterator[int]:

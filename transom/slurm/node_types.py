@@ -1,4 +1,4 @@
-"""Node types of a Slurm: which nodes a job takes by its features, cores and memory, and what a window says of them.
+"""Node types of a Slurm: which nodes a job takes by features, GPUs, cores and memory, and what a window says of them.
 
 Jobs that take some nodes alone count against further resources, one for each set of nodes that some job is confined to,
 and for each union of two of these that overlap: then no set of nodes is asked for more than it has, and all jobs can be
@@ -17,7 +17,7 @@ import numpy as np
 
 from transom.models.arrays import BoolArray, IntArray
 from transom.slurm.jobs import SlurmJob
-from transom.slurm.nodes import SlurmNode
+from transom.slurm.nodes import SlurmNode, gres_counts
 
 FEATURES = "features"
 """What a job asks for that names features."""
@@ -55,24 +55,29 @@ class Acceptance:
 
     def __init__(self, nodes: Sequence[SlurmNode]) -> None:
         self._nodes = nodes
-        self._known: dict[tuple[str, int, int], NodeSet | None] = {}
+        self._known: dict[tuple[str, str, int, int], NodeSet | None] = {}
 
     def nodes_for(self, job: SlurmJob) -> NodeSet | None:
-        """Ids of the nodes whose features, cores and memory a job takes; None where its features are Slurm's affair."""
+        """Ids of the nodes that a job takes; None where its features or generic resources are Slurm's affair."""
         cores, memory = -(-job.cpus // max(job.nodes, 1)), job.memory
-        key = (job.asks.get(FEATURES, ""), cores, memory)
+        key = (job.asks.get(FEATURES, ""), job.gres, cores, memory)
         if key not in self._known:
             self._known[key] = self._find(*key)
         return self._known[key]
 
-    def _find(self, expression: str, cores: int, memory: int) -> NodeSet | None:
-        has = feature_test(expression)
+    def _find(self, expression: str, gres: str, cores: int, memory: int) -> NodeSet | None:
+        has, wanted = feature_test(expression), gres_counts(gres)
         if has is None or (expression and any(node.features is None for node in self._nodes)):
+            return None
+        if wanted is None or (gres and any(node.gres is None for node in self._nodes)):
             return None
         return frozenset(
             i
             for i, node in enumerate(self._nodes)
-            if has(node.features or frozenset()) and not 0 < node.cpus < cores and not 0 < node.memory < memory
+            if has(node.features or frozenset())
+            and not 0 < node.cpus < cores
+            and not 0 < node.memory < memory
+            and all((node.gres or {}).get(name, 0) >= amount for name, amount in wanted.items())
         )
 
 
@@ -105,7 +110,7 @@ def kinds_of(
 
 
 def _label(job: SlurmJob) -> str:
-    return job.asks.get(FEATURES) or "size"
+    return job.asks.get(FEATURES) or job.gres or "size"
 
 
 def _closed(sets: dict[NodeSet, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transom.slurm.answers import named_hosts, number, stated
@@ -25,6 +25,7 @@ class SlurmNode:
     used : CPUs that jobs hold.
     partitions : those it belongs to; empty where they are not told.
     features : those that are active; None where they are not told, as by groups, which are not made by features.
+    gres : how many of each generic resource, by name and by ``name:type``; None where they are not told.
     """
 
     name: str
@@ -34,6 +35,7 @@ class SlurmNode:
     used: int
     partitions: tuple[str, ...]
     features: frozenset[str] | None = None
+    gres: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
     def serves(self) -> bool:
@@ -59,6 +61,7 @@ def nodes_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmNode
             used=max(number(record.get("CPUAlloc")), 0),
             partitions=_names(record.get("Partitions")),
             features=frozenset(_names(record.get("ActiveFeatures"))),
+            gres=gres_counts(stated(record.get("Gres"))),
         )
 
 
@@ -74,6 +77,7 @@ def nodes_of_json(nodes: Iterable[Any]) -> Iterator[SlurmNode]:
                 used=max(number(node.get("alloc_cpus")), 0),
                 partitions=_names(node.get("partitions")),
                 features=frozenset(_several(node.get("active_features"))),
+                gres=gres_counts(",".join(_several(node.get("gres")))),
             )
 
 
@@ -113,6 +117,18 @@ def _inside(group: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _list(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [stated(value)]
+
+
+def gres_counts(text: str) -> dict[str, int] | None:
+    """``gpu:a100:4(S:0-1),gres/disk`` as amounts by name and by ``name:type``; None for what is no such text."""
+    found: dict[str, int] = {}
+    for part in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
+        told = re.fullmatch(r"(?:gres[:/])?([A-Za-z_][\w-]*)(:[A-Za-z_][\w.-]*)?(?::(\d{1,9}))?", part.strip())
+        if told is None:
+            return None
+        for name in {told[1], told[1] + (told[2] or "")}:
+            found[name] = found.get(name, 0) + int(told[3] or 1)
+    return found
 
 
 def _several(value: Any) -> list[str]:

@@ -15,7 +15,7 @@ from transom.models.arrays import IntArray
 from transom.models.job import DEMAND
 from transom.simulation.core.site_order import load_rule, site_order
 from transom.slurm.answers import named_hosts
-from transom.slurm.jobs import SWITCHES, SlurmJob
+from transom.slurm.jobs import GENERIC, SWITCHES, SlurmJob
 from transom.slurm.node_types import FEATURES, MORE_THAN_NODES, Acceptance, Kinds, NodeSet, kinds_of, types_of
 from transom.slurm.nodes import SlurmNode
 from transom.slurm.site import Licence, Partition, Reservation, tree_of
@@ -243,7 +243,8 @@ class _Question:
         if job.eligible > now and not (job.held and self.held):
             return "not eligible yet"
         for name in job.asks:
-            if name == FEATURES and self.types and self.takes.nodes_for(job) is not None:
+            asks_of_nodes = name == FEATURES or (name == GENERIC and job.gres)
+            if asks_of_nodes and self.types and self.takes.nodes_for(job) is not None:
                 continue
             if name != SWITCHES or job.nodes > sum(self.leaves[: job.most_leaves or 0]):
                 return name
