@@ -19,6 +19,7 @@ PACKED = gzip.compress("".join(line(f1=i, f2=i * i) for i in range(1, 5000)).enc
 
 CASES: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "line 1: the file is empty"),
+    "utf-16": ("; MaxProcs: 4\n".encode("utf-16"), "is text in UTF-16; convert it to UTF-8"),
     "blank": ("\n \n\n", "line 1: the file is empty"),
     "empty gzip": (gzip.compress(b"", mtime=0), "line 1: the file is empty"),
     "no jobs": ("; MaxNodes: 5\n;\n", "line 2: the file ends without any job"),

@@ -15,6 +15,7 @@ from transom.errors import TraceError
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"  # a byte-order mark of UTF-8
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BLOCK = 1 << 20
 
 
@@ -38,6 +39,8 @@ def blocks(path: str, size: int = _BLOCK) -> Iterator[tuple[int, bytearray]]:
             start = cast(Any, raw).peek(4)
             if start.startswith(_ZSTD):
                 raise TraceError(f"{path}: is packed with zstd; unpack it into a pipe: zstd -dc FILE | transom ... -")
+            if start.startswith(_UTF_16):
+                raise TraceError(f"{path}: is text in UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE")
             packed = start.startswith(_GZIP)
             yield from _whole_lines(gzip.GzipFile(fileobj=raw) if packed else raw, path, packed, size)
     except (OSError, ValueError) as error:

@@ -164,6 +164,15 @@ def test_times(time: str, seconds: int, tmp_path: Path) -> None:
     assert only([job(1, Submit=time)], tmp_path)["submit"] == MIDNIGHT + seconds
 
 
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [("2026-01-01 00:00:30", True), ("2026-01-01T00:00", True), ("2026-01-01 00:00:30Z", False), ("1767225630", False)],
+)
+def test_times_without_a_zone_are_said_to_be_read_as_utc(time: str, said: bool, tmp_path: Path) -> None:
+    notes = imported([job(1, Submit=time, Eligible=time, Start=time, End=time, Elapsed="0")], tmp_path).findings.notes
+    assert any(note.startswith("times state no zone") for note in notes) == said
+
+
 def test_local_times_are_of_the_zone(tmp_path: Path) -> None:
     # In the night of 2026-10-25 Berlin's clocks go from 3:00 back to 2:00: the job ran two hours, not one.
     row = job(

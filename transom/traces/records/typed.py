@@ -65,6 +65,9 @@ def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) ->
     return _compact(_Records(raw, path, reading, findings).columns())
 
 
+_NO_ZONE = r"^\s*\d{4}-\d\d?-\d\d?[T ][\d:.]+\s*$"
+
+
 class _Records:
     def __init__(self, raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) -> None:
         self._path, self._reading, self._findings = path, reading, findings
@@ -169,11 +172,10 @@ class _Records:
             return self._unknown()
         zone = self._reading.zone
         local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="ms", strict=False, cache=False)
-        if local.null_count() < len(local):
-            if zone is None:
-                self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
-            else:
-                local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
+        if zone is not None and local.null_count() < len(local):
+            local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
+        elif zone is None and (local.null_count() < len(local) or text.str.contains(_NO_ZONE).any()):
+            self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
         value = local.dt.epoch("s")
         if value.null_count():
             value = value.fill_null(text.cast(pl.Int64, strict=False))
