@@ -1,4 +1,4 @@
-r"""Laws of what jobs ask of a further resource, by name: :data:`LAWS` is the one place where they are listed.
+r"""Distributions of the demands for a further resource, by name; :data:`LAWS` lists them all.
 
 A law with a ``mean`` of None leaves the size of its amounts open: they come with a mean of about 1, to be scaled.
 """
@@ -26,7 +26,7 @@ _STANDARD = {standard_name(number): number for number in range(1, len(FIELDS) + 
 
 
 class Law(Protocol):
-    """How much each job of a workload asks for."""
+    """The demand of each job of a workload."""
 
     @property
     def mean(self) -> float | None:
@@ -55,7 +55,7 @@ class _Marginal:
 
 @dataclass(frozen=True, slots=True)
 class Normal(_Marginal):
-    """Normal amounts, truncated at zero: drawn again where they fall below.
+    """Normal amounts, truncated at zero by drawing again.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Correlated:
 
 @dataclass(frozen=True, slots=True)
 class PerNode:
-    """So much for each node of a job, as memory or power: a normal amount, truncated at zero, times its nodes.
+    """An amount per node, such as memory or power: a normal amount, truncated at zero, times the nodes of the job.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class PerNode:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the trace states: a field of its lines, below 0 for jobs that ask for nothing.
+    """A field of the trace, below 0 for jobs without a demand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Further resources for the jobs of a workload: what each asks for, and how much the machine has.
+r"""Further resources of a workload: the demands of its jobs, and the capacity of the machine.
 
 The load of a resource is
 
@@ -36,15 +36,15 @@ _NO_COLUMNS: Columns = {}
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A further resource: how demands come about, and the capacity.
+    """A further resource: the distribution of its demands, and its capacity.
 
     Parameters
     ----------
     name : letters, digits, ``_`` and ``-``; as :class:`~transom.models.Cluster` takes it.
     law : how much jobs ask for; :class:`~transom.generate.demands.laws.Normal` with its defaults unless stated.
-    capacity : how much the machine has, > 0; by default it follows from ``load``.
-    load : the load to have, > 0; by default that of the nodes. Given with a capacity it settles the mean.
-    share : share of the jobs that ask for nothing, at least 0 and below 1.
+    capacity : capacity of the machine, > 0; by default it follows from ``load``.
+    load : the offered load, > 0; by default that of the nodes. With a capacity, it determines the mean.
+    share : share of jobs without a demand, at least 0 and below 1.
 
     Raises
     ------
@@ -73,16 +73,16 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What has been made of a :class:`Resource`.
+    """The capacity and demands generated for a :class:`Resource`.
 
     Parameters
     ----------
     name, law : of the resource; the law with its parameters.
     capacity : of the machine.
     load : of the resource, as defined above; not a number where all jobs are submitted at once.
-    asking : jobs that ask for any of it.
+    asking : number of jobs with a demand.
     cut : jobs whose demand was cut at the capacity.
-    mean : demand of those that ask.
+    mean : mean demand of these jobs.
     """
 
     name: str
@@ -125,7 +125,7 @@ def with_resources(
     seed: int = 0,
     columns: Columns = _NO_COLUMNS,
 ) -> Workload:
-    """A workload with further resources; see :func:`provide` for what was made of them."""
+    """A workload with further resources; :func:`provide` also returns the provision of each."""
     return provide(workload, resources, seed, columns)[0]
 
 
@@ -135,7 +135,7 @@ def provide(
     seed: int = 0,
     columns: Columns = _NO_COLUMNS,
 ) -> tuple[Workload, tuple[Provision, ...]]:
-    """A workload whose jobs ask for further resources, and what was made of each.
+    """A workload whose jobs ask for further resources, and the provision of each.
 
     Demands are whole: amounts are rounded, and cut at the capacity, so that every job can run. Each resource has a
     random stream of its own by its name: another resource beside it changes nothing.

@@ -31,7 +31,7 @@ class RandomPaths(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class PathsOfAllocations(InstanceGenerator, frozen=True, kw_only=True):
-    """What static allocations amount to on the line, without wrap-around.
+    """Constrained paths of static allocations on a line, without wrap-around.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ class PathsOfAllocations(InstanceGenerator, frozen=True, kw_only=True):
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return PathsOfAllocations if "allocations" in given else RandomPaths

@@ -1,4 +1,4 @@
-"""Small problems of many kinds, edges among them: what every solver and every type of problem is tried on."""
+"""Small problems of many kinds, including edge cases, to test every solver and every type of problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transom.models import ConstrainedPath, FatTree, HopCost, Joint, Knapsack, P
 
 
 def knapsacks() -> list[Knapsack]:
-    """Up to a dozen items: hard classes, and what is empty, full, weightless, worthless or all the same."""
+    """Up to a dozen items: hard classes, and empty, full, weightless, worthless or identical ones."""
     classes = ("uncorrelated", "strongly-correlated", "circle", "subset-sum", "profit-ceiling")
     return [
         *(generate_knapsack(name, 12, 100, np.random.default_rng(i)) for i, name in enumerate(classes)),
@@ -42,7 +42,7 @@ def selections() -> list[Selection]:
 
 
 def placements() -> list[Placement]:
-    """Up to four tasks on three machines; what is empty, identical, too large, without demand or worthless."""
+    """Up to four tasks on three machines: empty, identical, too large, without demand or worthless ones."""
     rng = np.random.default_rng(3)
     drawn = []
     for i in range(4):
@@ -62,7 +62,7 @@ def placements() -> list[Placement]:
 
 
 def workflows() -> list[Workflow]:
-    """Up to nine tasks of every family; what is empty, without edges or runtimes, parallel, or short of memory."""
+    """Up to nine tasks of every family: empty, without edges or runtimes, parallel, or short of memory."""
     rng = np.random.default_rng(4)
     drawn = [random_workflow(rng, family, 9, 4, largest=2).on(3) for family in WORKFLOW_FAMILIES]
     flat = random_workflow(rng, "layered", 6, 3, memory=True)
@@ -78,7 +78,7 @@ def workflows() -> list[Workflow]:
 
 
 def joints() -> list[Joint]:
-    """Up to seven jobs: what is empty, mandatory, limited, worthless, without cost, or not to be placed; two trees."""
+    """Up to seven jobs on two trees: empty, mandatory, limited, worthless, without cost, or impossible to place."""
     rng = np.random.default_rng(5)
     deep = FatTree([0, 1, 0, 2, 1, 3, 2, 3], [0, 0, 0, 1, 0, 2, 1, 2], np.array([[0, 0, 0, 0, 0, 1, 0, 1]]))
     flat, floored = FatTree.uniform(12, 3, 6), HopCost(1, 3, 5, ordered=False, floored=True)

@@ -29,17 +29,17 @@ def fragmented_allocation(
     wrap: bool = False,
     cost: HopCost = PAPER,
 ) -> Allocation:
-    r"""One allocation; what is drawn depends on the generator's state and the arguments alone.
+    r"""One allocation, determined by the state of the generator and the arguments.
 
-    Busy runs of uniform length and place are laid over each other until only ``idle`` nodes are left. Sizes are
+    Busy runs of uniform length and position are overlaid until only ``idle`` nodes are left. Sizes are
 
     .. math:: n_j = \min\{\lceil m\, e^{\sigma z_j} - 1/2 \rceil, cap\}, \quad z_j \sim N(0, 1),
 
-    at least 2; where together they ask for more than ``load`` of the idle nodes, all are scaled down.
+    at least 2; if they ask for more than ``load`` of the idle nodes in total, all are scaled down.
 
     Parameters
     ----------
-    rng : where everything comes from.
+    rng : source of all random numbers.
     nodes, leaf_nodes, pod_nodes : the tree, as in :meth:`FatTree.uniform`.
     idle : idle nodes, > 0 and at most ``nodes``.
     jobs : how many, >= 0.

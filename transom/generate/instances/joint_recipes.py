@@ -22,10 +22,10 @@ class RandomJoints(InstanceGenerator, frozen=True, kw_only=True):
     Parameters
     ----------
     nodes, leaf_nodes, pod_nodes : of the tree, of a leaf switch and of a pod, as in ``FatTree.uniform``.
-    idle : share of the nodes that are idle, each by chance, 0 < idle <= 1.
-    jobs : how many wait; their weights are node-hours.
+    idle : probability that a node is idle, 0 < idle <= 1.
+    jobs : number of waiting jobs; their weights are node-hours.
     cap : the largest size.
-    cost_weight : what a unit of communication cost takes away.
+    cost_weight : weight of a unit of communication cost.
     limited : share of the jobs that may span only as many leaf switches as they need on idle ones, 0 to 1.
     mandatory : the first jobs that must start; as long as they take at most half of the idle nodes.
     """
@@ -58,5 +58,5 @@ class RandomJoints(InstanceGenerator, frozen=True, kw_only=True):
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return RandomJoints

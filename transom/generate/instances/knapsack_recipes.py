@@ -21,7 +21,7 @@ _ITEMS, _HARD_ITEMS = 100, 10_000
 
 
 class ClassKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
-    """Knapsacks of Pisinger's classes; of several classes one after another in turn.
+    """Knapsacks of Pisinger's classes; several classes take turns.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class ClassKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class WindowKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
-    """Knapsacks of jobs that follow each other in a workload; an epoch is what one workload gives.
+    """Knapsacks of consecutive jobs of a workload; an epoch is one workload.
 
     Parameters
     ----------
     klass : ``class``: ``windows``.
     items : of each.
-    objective : what a job is worth.
+    objective : value of a job.
     windows : knapsacks of one workload.
     workload : a table with the parameters of a workload.
     """
@@ -116,5 +116,5 @@ def _series(text: str) -> tuple[int, int]:
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return WindowKnapsacks if given.get("class") == "windows" else ClassKnapsacks

@@ -144,7 +144,7 @@ def generate_knapsack(
     klass : a name in :data:`CLASSES`.
     items : :math:`n`, > 0.
     value_range : :math:`R`, from 10 to 10**9.
-    rng : where the items come from.
+    rng : source of random numbers.
     ratio : the capacity as a share of the total weight, from 0 to 1; None takes the series.
     series : :math:`(h, H)`: number h of a series of H, whose capacity is
         :math:`\lfloor \frac{h}{H + 1} \sum_j w_j \rfloor`; the middle of it by default. Either
@@ -183,7 +183,7 @@ def hard_knapsack(klass: str, rng: np.random.Generator, items: int = 10_000, cap
     Parameters
     ----------
     klass : a name in :data:`CLASSES`.
-    rng : where the items come from.
+    rng : source of random numbers.
     items : how many, > 1.
     capacity : at least 1,000 per item.
 

@@ -20,15 +20,15 @@ def random_path(
     density: float = 1.0,
     load: float = 0.9,
 ) -> ConstrainedPath:
-    """A path problem whose operation arcs cost what they cost, with at least one solution.
+    """A path problem with random costs of operation arcs and at least one solution.
 
-    The arcs of a hidden path are drawn first; whatever other arc there is, is there with equal probability,
-    and each has a whole cost, uniform, independent of its neighbours'. What an allocation on a tree poses
-    (:meth:`~transom.models.ConstrainedPath.from_allocation`) is smoother, and denser.
+    The arcs of a hidden path are drawn first; every other arc exists with equal probability,
+    and each has a uniform integer cost, independent of its neighbours. The paths of an allocation on a tree
+    (:meth:`~transom.models.ConstrainedPath.from_allocation`) are smoother and denser.
 
     Parameters
     ----------
-    rng : where it comes from.
+    rng : source of random numbers.
     length : entries, > 0.
     sizes : how many distinct sizes, > 0, at most ``longest - 1``.
     arcs : how many operation arcs a path takes, at least ``sizes``.

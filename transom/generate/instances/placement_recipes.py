@@ -1,4 +1,4 @@
-"""Recipes of placements: random families, and what a replay of tasks met."""
+"""Recipes of placements: random families, and windows of a replay of tasks."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
     Parameters
     ----------
     family : ``uniform`` or ``alibaba``.
-    tasks, machines : how many; 20 and 5.
-    number : resources, of ``uniform``; 2.
+    tasks, machines : how many; by default 20 and 5.
+    number : number of resources for ``uniform``; by default 2.
     largest, tightness, kinds : as in :func:`~transom.generate.instances.placements.uniform_placement`.
     busy : as in :func:`~transom.generate.instances.placements.alibaba_placement`.
     objective : ``count``, ``area`` or ``area-duration``.
-    maximal : whether nothing may be left out that still fits.
+    maximal : whether an instance that still fits must not be left out.
     """
 
     family: str = "uniform"
@@ -71,17 +71,17 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
-    """The windows of replays of tasks; an epoch is a chunk of consecutive jobs on machines that are empty at first.
+    """Windows of replays of tasks; an epoch is a chunk of consecutive jobs on initially empty machines.
 
     Parameters
     ----------
     like : a file of tasks (:func:`~transom.traces.tasks.read_tasks`).
     cluster : the machines, as ``count=5,cpu=64,memory=1``; of several kinds with blanks between.
-    jobs : of a chunk.
-    skip : so many chunks are left out at the beginning.
-    solver : what places in the replay.
-    every : at most a window in so many seconds.
-    minimum : windows with fewer tasks are left out.
+    jobs : number of jobs in a chunk.
+    skip : number of chunks to skip at the beginning.
+    solver : solver that places the tasks in the replay.
+    every : minimum time between two windows [s].
+    minimum : minimum number of tasks; other windows are skipped.
     objective, maximal : as in :class:`FamilyPlacements`.
     """
 
@@ -126,5 +126,5 @@ def _tasks(like: str, cluster: str) -> TaskWorkload:
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return ReplayedPlacements if "like" in given else FamilyPlacements

@@ -1,4 +1,4 @@
-"""Random placements, and those that a replay of tasks met."""
+"""Random placements, and windows of a replay of tasks."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ class _Collected:
 
 
 def replayed_windows(workload: TaskWorkload, solver: str, every: int = 1) -> list[TaskWindow]:
-    """The windows of a replay of tasks under a rule, in which something fits.
+    """The windows of a replay of tasks under a rule in which at least one task fits.
 
     Parameters
     ----------
-    solver : what places in the replay: a solver that ends by itself, such as ``first-fit``.
-    every : at most a window in so many seconds.
+    solver : solver that places the tasks in the replay; it must end by itself, such as ``first-fit``.
+    every : minimum time between two windows [s].
     """
     policy = _Collected(solver)
     simulate_tasks(workload, policy)

@@ -1,4 +1,4 @@
-"""Recipes whose documents are cut out of replays: what they share."""
+"""The common part of recipes whose documents are taken from replays."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from transom.traces.trace_file import is_trace_file, read_trace_card
 
 
 class Equipped(NamedTuple):
-    """A workload with further resources, and what was made of each."""
+    """A workload with further resources, and the provision of each."""
 
     workload: Workload
     made: tuple[Provision, ...]
 
 
 def equip(workload: Workload, trace: str | None, resources: str | None, seed: int) -> Equipped:
-    """A workload with the resources that a text states (:func:`~transom.generate.parse_resources`).
+    """A workload with the resources stated by a text (:func:`~transom.generate.parse_resources`).
 
     Of a column of an imported trace, such as ``gpus``, the machine has as much as the trace states.
 
@@ -65,7 +65,7 @@ def _as_stated(resource: Resource, machine: Mapping[str, int]) -> Resource:
 
 
 class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
-    """Documents cut out of the replay of a workload under a policy; an epoch is one such replay.
+    """Documents from the replay of a workload under a policy; an epoch is one such replay.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
     resources : further resources of its machine, as ``--resources`` takes them.
     policy : of the replay.
     order : priority rule that orders the queue, the policy's own by default.
-    every : at most a window in so many seconds.
+    every : minimum time between two windows [s].
     """
 
     workload: WorkloadRecipe = WorkloadRecipe()

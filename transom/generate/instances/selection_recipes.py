@@ -1,4 +1,4 @@
-"""Recipes of selections: random families, and what a replay met."""
+"""Recipes of selections: random families, and windows of a replay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transom.simulation import Schedule
 
 
 class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
-    """Random selections; of several families one after another in turn.
+    """Random selections; several families take turns.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
-    """The heads of the queue that a replay met, with what was free then; an epoch is the replay of one workload.
+    """Heads of the queue during a replay, with the free resources; an epoch is the replay of one workload.
 
     Parameters
     ----------
-    jobs : of a window at most.
-    minimum : windows with fewer undecided jobs are left out.
+    jobs : maximum number of jobs in a window.
+    minimum : minimum number of undecided jobs; other windows are skipped.
     objectives : what to maximise, every resource by default.
     """
 
@@ -93,5 +93,5 @@ class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return ReplayedSelections if "workload" in given else FamilySelections

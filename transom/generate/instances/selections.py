@@ -1,4 +1,4 @@
-"""Selections at random, in families, and selections that a replay met."""
+"""Random selections, in families, and selections from a replay."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def family_selection(
     Parameters
     ----------
     family : a name of :data:`FAMILIES`.
-    rng : where everything comes from.
+    rng : source of all random numbers.
     jobs : how many, >= 0.
     resources : how many, ``nodes`` included, > 0.
     largest : the largest demand, > 0.
-    tightness : capacity as a share of what all jobs ask for together, > 0.
+    tightness : capacity as a share of the total demand, > 0.
     objectives : names with slashes between, as :func:`~transom.io.objective_names.named_terms` takes them; by
         default every resource.
     forced, excluded : shares of the jobs that are chosen in any case (as long as they fit together) or in none.
@@ -135,13 +135,13 @@ def replayed_selections(
     objectives: str = "",
     order: str = "fcfs",
 ) -> Iterator[Selection]:
-    """The selections that a replay met: the head of the queue and what was free, just before a decision.
+    """Selections from a replay: the head of the queue and the free resources just before a decision.
 
     Parameters
     ----------
     schedule : a replay with its decisions.
-    every : at most one in so many seconds, > 0.
-    size : jobs of the queue that stand in the window, > 0; a shorter queue makes a shorter window.
+    every : minimum time between two selections [s], > 0.
+    size : maximum number of jobs in the window, > 0.
     minimum : windows are left out in which fewer jobs are undecided, once those that do not fit alone and those that
         take nothing away from others are set aside.
     objectives : names with slashes between, as :func:`~transom.io.objective_names.named_terms` takes them; by

@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamModel:
-    """Jobs that arrive at a fat tree, and which of them a window takes in every period.
+    """Jobs that arrive at a fat tree, and the rule that forms the window of each period.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class StreamModel:
     leaf_nodes, pod_nodes : nodes of a leaf switch and of a pod; the paper's k = 20 has 10 and 100, the
         authors' code 10 and 40.
     period : length of a period [s], > 0.
-    gaps : least and largest time between two arrivals [s], uniform, >= 1.
-    sizes : least and largest number of nodes of a job, uniform, >= 1, at most ``nodes``.
-    runtimes : least and largest runtime [s], uniform, >= 1.
+    gaps : minimum and maximum time between two arrivals [s], uniform, >= 1.
+    sizes : minimum and maximum number of nodes of a job, uniform, >= 1, at most ``nodes``.
+    runtimes : minimum and maximum runtime [s], uniform, >= 1.
     window : ``paper`` takes every waiting job that fits, in the order of priority; ``code`` stops at the
         first one that does not fit.
     most : how many jobs of more than one node a window takes, > 0; None is no limit. Further ones are passed
@@ -134,18 +134,18 @@ def stream_steps(
     cost: HopCost = PAPER,
     epoch: int | None = None,
 ) -> Iterator[Step]:
-    """Run a stream from an empty cluster, period by period, and give the windows that it meets.
+    """Run a stream from an empty cluster, period by period, and yield its windows.
 
     Jobs start at the end of a period, run for as long as they were drawn to, and hold the nodes that the policy
-    gave them; how long the policy takes to decide plays no part. A period without a window (no job of more than
+    gave them; the time the policy takes does not matter. A period without a window (no job of more than
     one node starts) gives none.
 
     Parameters
     ----------
     model : the jobs, the cluster and the rule of the window.
     periods : how many, >= 0.
-    rng : where the jobs come from; the same jobs arrive under every policy.
-    policy : what places the jobs.
+    rng : source of the jobs; the same jobs arrive under every policy.
+    policy : places the jobs.
     rule, wrap, cost : of the allocation problem, as in :class:`~transom.models.Allocation`.
     epoch : number of the stream, for its windows.
     """
@@ -196,7 +196,7 @@ def solver_policy(
     spec : a registered solver of allocations, or a specification of one (``"sa:steps=500"``).
     rule : of the problems; by default the first of static, dynamic and free that the solver takes.
     wrap : whether blocks of the problems wrap around.
-    stop : when the solver has to stop in each window; a limit on the time makes the stream depend on the
+    stop : budget of the solver in each window; a time limit makes the stream depend on the
         machine wherever it is met.
     seed : of the solver.
 

@@ -179,5 +179,5 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[StreamAllocations | FragmentedAllocations]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return FragmentedAllocations if given.get("family") == "fragmented" else StreamAllocations

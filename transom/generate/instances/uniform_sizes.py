@@ -13,7 +13,7 @@ def uniform_sizes(rng: np.random.Generator, jobs: int, cap: int, most: int) -> I
 
     Parameters
     ----------
-    rng : where they come from.
+    rng : source of random numbers.
     jobs : how many, >= 0.
     cap : the largest size, >= 2.
     most : nodes for all of them; where they ask for more, what each has above 2 shrinks in proportion.

@@ -82,5 +82,5 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
 
 
 def recipe_for(given: Mapping[str, Any]) -> type[InstanceGenerator]:
-    """The recipe that some parameters are of."""
+    """The recipe class for these parameters."""
     return RandomWorkflows

@@ -20,7 +20,7 @@ _GIB = 2**30
 
 
 class Runtimes(NamedTuple):
-    """The law of runtimes: which of :data:`LAWS`, its median [s] and its spread (:func:`drawn_runtimes`)."""
+    """The distribution of runtimes: one of :data:`LAWS`, its median [s] and its spread (:func:`drawn_runtimes`)."""
 
     law: str = "lognormal"
     median: float = 60.0
@@ -28,7 +28,7 @@ class Runtimes(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Who waits for whom, and which program each task runs."""
+    """The dependencies, and the program of each task."""
 
     edges: list[tuple[int, int]]
     programs: IntArray
@@ -50,12 +50,12 @@ def layered(rng: np.random.Generator, tasks: int, width: int) -> Shape:
 
 
 def chain(rng: np.random.Generator, tasks: int, width: int) -> Shape:
-    """One task after another, each of a program of its own."""
+    """One task after another, each with its own program."""
     return Shape([(task - 1, task) for task in range(1, tasks)], np.arange(tasks))
 
 
 def fork_join(rng: np.random.Generator, tasks: int, width: int) -> Shape:
-    """A task, then up to ``width`` tasks side by side, then a task that waits for these, and so on."""
+    """A task, then up to ``width`` parallel tasks, then a task that waits for these, and so on."""
     edges: list[tuple[int, int]] = []
     programs = np.zeros(tasks, np.int64)
     join, first, stage = 0, 1, 1
@@ -84,7 +84,7 @@ def out_tree(rng: np.random.Generator, tasks: int, width: int) -> Shape:
 
 
 def in_tree(rng: np.random.Generator, tasks: int, width: int) -> Shape:
-    """A tree the other way round: each task joins up to three, down to one."""
+    """An inverted tree: each task joins up to three others, down to a single task."""
     tree = out_tree(rng, tasks, width)
     edges = [(tasks - 1 - child, tasks - 1 - parent) for parent, child in tree.edges]
     return Shape(edges, tree.programs[::-1].max() - tree.programs[::-1])
@@ -94,7 +94,7 @@ _SHAPES = {"layered": layered, "chain": chain, "fork-join": fork_join, "out-tree
 
 
 def drawn_runtimes(rng: np.random.Generator, programs: IntArray, runtimes: Runtimes) -> FloatArray:
-    """Runtimes [s], to the hundredth: programs differ a lot, tasks of a program little.
+    """Runtimes [s], rounded to hundredths: programs differ a lot, tasks of one program little.
 
     The typical runtime of a program follows the law; that of a task deviates from it lognormally, by a fifth. Profiles
     of real workflows look like this: runtimes of different programs differ by orders of magnitude, those of one mostly

@@ -1,1 +1,1 @@
-"""Workloads: models of them, and like a trace."""
+"""Workloads from models, or like a trace."""

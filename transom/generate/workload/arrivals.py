@@ -27,7 +27,7 @@ _LATEST = 2**61  # [s]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArrivalModel(Frozen):
-    """When jobs arrive and which: the rate of each hour of the week and a workload to draw from.
+    """The arrivals of jobs: a rate for each hour of the week, and a workload to draw jobs from.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ArrivalModel(Frozen):
         Parameters
         ----------
         jobs : how many, > 0.
-        rng : where it comes from.
+        rng : source of random numbers.
         rate : factor on the rates, > 0: 2 offers twice the load.
         start : when the process begins [s], on the clock whose second 0 is that of the workload.
 

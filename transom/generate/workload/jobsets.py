@@ -46,11 +46,11 @@ def jobsets(
     jobs: int = JOBS,
     draw: Draw = "joint",
 ) -> Iterator[Workload]:
-    """The jobsets of one phase; each has random numbers of its own, so that more of them change none before.
+    """The jobsets of one phase, each from its own random stream, so the number of sets does not change them.
 
     Parameters
     ----------
-    workload : the part of a trace that is there for training.
+    workload : the training part of a trace.
     phase : one of :data:`PHASES`.
     rng : where they come from; real weeks need none.
     count : how many, by default as in the paper (:data:`COUNTS`) or all weeks; real weeks start over after the last.
@@ -84,7 +84,7 @@ def sampled(workload: Workload, jobs: int, rng: np.random.Generator, rate: float
     ----------
     workload : where the jobs are drawn from with equal probability, with replacement.
     jobs : how many, > 0; ids from 1 in their order, no dependencies.
-    rng : where they come from.
+    rng : source of random numbers.
     rate : factor on the rate of arrivals, > 0.
 
     Raises
@@ -126,9 +126,9 @@ def synthetic(
 
     Parameters
     ----------
-    workload : what to imitate.
+    workload : the workload to imitate.
     jobs : how many, > 0; ids from 1 in their order, no dependencies.
-    rng : where they come from.
+    rng : source of random numbers.
     draw : ``joint`` draws each job as a whole, so that size, walltime and runtime stay together; ``independent`` draws
         size, walltime and accuracy (the share of the walltime that is used) each from its own distribution, as figure 3
         shows them. The load is then another than that of the workload, for large jobs are no longer the long ones.

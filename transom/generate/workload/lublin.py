@@ -103,7 +103,7 @@ def generate_lublin(
     jobs : how many, > 0.
     nodes : size of the machine, > 0. The constants come from machines of about 100 to 1,000
         nodes; on a far larger one most large jobs are long, and the load is best stated.
-    rng : where all of it comes from.
+    rng : source of all random numbers.
     load : offered load :math:`\sum_j n_j r_j / (N s_{\max})` (section 6 of the paper) that the
         gaps are scaled to, the daily cycle kept; None leaves them as the model has them. The
         result is exact but for the rounding of times to seconds.

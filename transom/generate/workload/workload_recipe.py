@@ -1,4 +1,4 @@
-"""The recipe of a workload: by a model, like a trace, or a piece of a trace."""
+"""The recipe of a workload: from a model, like a trace, or part of a trace."""
 
 from __future__ import annotations
 
