@@ -307,6 +307,8 @@ def _rows(
 ) -> IntArray:
     """The table of some jobs; a running one holds what comes back with its end."""
     rows = np.zeros((len(jobs), DEMAND + len(licences) + len(kept_from) + len(kinds.sets)), np.int64)
+    # Of each set that jobs are confined to, the sets that hold it: asked for once, and not for each job.
+    inside = {each: [each <= other for other in kinds.sets.values()] for each in dict.fromkeys(kinds.of.values())}
     for row, job in zip(rows, jobs, strict=True):
         walltime, held, wanted = _walltime(job, now, where), running.get(job), _licences(job.licences)
         nodes = job.nodes if held is None else len(held)
@@ -317,10 +319,10 @@ def _rows(
             for start, kept in kept_from
         ]
         confined = kinds.of.get(job.id)
-        typed = [
-            len(held & each) if held is not None else nodes if confined is not None and confined <= each else 0
-            for each in kinds.sets.values()
-        ]
+        if held is not None:
+            typed = [len(held & each) for each in kinds.sets.values()]
+        else:
+            typed = [0] * len(kinds.sets) if confined is None else [nodes * counts for counts in inside[confined]]
         row[DEMAND:] = [*(wanted.get(each.name, 0) for each in licences), *beyond, *typed]
     return rows
 
