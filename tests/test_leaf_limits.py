@@ -132,11 +132,18 @@ def test_auto_takes_them() -> None:
         assert solve(problem.with_rule(rule), "auto", Stop(seconds=20)).status == "optimal"
 
 
-@pytest.mark.parametrize("rule", ["static", "dynamic", "free"])
-@pytest.mark.parametrize(("spec", "share"), [("best-fit", 0.6), ("sa", 0.9), ("dp-polish", 0.9), ("ga", 0.9)])
+@pytest.mark.parametrize(
+    ("rule", "spec", "share"),
+    [
+        *((rule, spec, 0.9) for rule in RULES.values() for spec in ("sa", "ga")),
+        *(
+            (rule, spec, share)
+            for rule in ("static", "dynamic")
+            for spec, share in (("best-fit", 0.6), ("dp-polish", 0.9))
+        ),
+    ],
+)
 def test_heuristics_keep_them(rule: str, spec: str, share: float) -> None:
-    if rule == "free" and spec in ("best-fit", "dp-polish"):
-        pytest.skip(f"{spec} refuses the free rule with limits, by name")
     solvable, found = 0, 0
     for seed in range(6 if spec == "ga" else 40):
         problem = limited(np.random.default_rng(seed), rule, False)
