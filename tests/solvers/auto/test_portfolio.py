@@ -66,6 +66,9 @@ def hard(kind: str) -> Any:
     return fragmented_allocation(rng, 6000, 1500, 30, 45.0, rule=RULES[kind], wrap=True)
 
 
+ANNEALING = "sa:repair=cheapest,restarts=yes"
+
+
 @pytest.fixture(autouse=True, scope="module")
 def warm() -> None:
     for kind in TYPES:
@@ -117,7 +120,6 @@ def test_every_leaf_can_be_reached_and_says_what_speaks_for_it(kind: str) -> Non
         ("selection", {"jobs": math.log10(1 + 28), "objectives": 2}, 0.01, ("exhaustive 0.95", "nsga2 1")),
         ("selection", {"jobs": math.log10(1 + 20), "objectives": 4}, 0.01, ("exhaustive 0.95", "nsga2 1")),
         ("free", {"idle": 3.2, "load": 0.95, "table": 8.0}, 1.0, ("free-exact 1",)),
-        ("dcas", {"slack": 2.1, "table": 18.4}, 0.1, ("sa:repair=cheapest,restarts=yes 1",)),
     ],
 )
 def test_leaves_that_were_chosen_by_hand_name_the_plan_of_the_choice(
@@ -130,6 +132,37 @@ def test_leaves_that_were_chosen_by_hand_name_the_plan_of_the_choice(
     assert plan.seconds == (seconds,)
     sets = [each for each in plan.instances if isinstance(each, InstanceSet)]
     assert leaf.cases == sum(each.take or each.count for each in sets)
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "seconds", "steps"),
+    [
+        ("scas", {"table": 8.1, "sizes": 1.2, "load": 0.95, "runs": 0.1}, 0.01, (f"{ANNEALING} 1",)),
+        ("scas", {"table": 8.1, "sizes": 1.2, "load": 0.9, "runs": 0.1, "idle": 3.2}, 0.01, ("scas-lagrangian 1",)),
+        (
+            "scas",
+            {"table": 8.1, "sizes": 1.2, "load": 0.9, "runs": 0.01},
+            0.01,
+            (f"{ANNEALING} 0.5", "scas-lagrangian 1"),
+        ),
+        ("scas", {"table": 18.4}, 0.1, (f"{ANNEALING} 1",)),
+        ("dcas", {"table": 8.1, "sizes": 1.2, "runs": 0.1, "idle": 2.7}, 0.01, ("dcas-exact 1",)),
+        ("dcas", {"table": 8.1, "runs": 0.1, "idle": 3.2}, 0.01, ("dp-polish 0.3", f"{ANNEALING} 1")),
+        ("dcas", {"table": 8.1, "runs": 0.01}, 0.01, (f"{ANNEALING} 1",)),
+        ("dcas", {"slack": 2.1, "table": 12.0, "runs": 0.1}, 0.1, ("dcas-exact 1",)),
+        ("dcas", {"slack": 2.1, "table": 12.0, "runs": 0.01}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
+        ("dcas", {"slack": 2.1, "table": 18.4}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
+        ("free", {"idle": 2.8}, 0.01, ("free-exact 0.5", "count-search 1")),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.2}, 0.01, ("free-exact 0.5", "count-search 1")),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.4}, 0.01, ("count-search 1",)),
+    ],
+)
+def test_leaves_that_were_chosen_on_random_clusters_name_the_benchmark(
+    kind: str, facts: dict[str, float], seconds: float, steps: tuple[str, ...]
+) -> None:
+    leaf = leaf_of(packaged().problems[kind], {**features(hard(kind)), **facts}, seconds)
+    assert tuple(f"{step.solver} {step.share:g}" for step in leaf.steps) == steps
+    assert leaf.chosen == "by benchmarks.schedules"
 
 
 def test_plans_that_choose_by_hand_and_that_judge_it_have_seeds_of_their_own() -> None:
