@@ -65,9 +65,13 @@ class BestFit:
         """Static and dynamic rule; the free rule without limits on leaf switches and node types."""
         return problem.limited if problem.rule == "free" else None
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        for rule in ("static", "dynamic", "free"):
+            problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
+            BestFit()(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -273,10 +277,3 @@ def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Swit
     for k in range(m):
         in_leaf[leaf[left[k]]] = 0
         in_pod[pod[left[k]]] = 0
-
-
-@cache
-def _warm_up() -> None:
-    for rule in ("static", "dynamic", "free"):
-        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
-        BestFit()(problem, Stop().start(problem), np.random.default_rng(0))

@@ -71,9 +71,22 @@ class DpPolish:
             return "it moves blocks of the static and the dynamic rule; for the free rule there is count-search"
         return None
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels, and those of the solvers of the static problem."""
-        _warm_up()
+        BestFit().warm_up()
+        for name in _STATIC:
+            warm_up(registry.make(registry.SOLVERS, name))
+        # Nodes on which a job finds a better place.
+        idle = np.sort(np.random.default_rng(12).choice(24, 18, replace=False))
+        problem = Allocation(FatTree.uniform(24, 4, 12), idle, np.array([7, 5, 4]), "dynamic", True, AUTHORS)
+        budget = Stop().start(problem)
+        best_known(problem, budget, None)
+        _polish(problem, budget)
+        # Where a job that costs the least it can is passed over, nothing was compiled to move it.
+        owner = np.array(budget.solution)
+        reinsert_one(owner, problem.job_costs(owner), allocation_arrays(problem), problem.wrap, 0)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -136,19 +149,3 @@ def _polish(problem: Allocation, budget: Budget) -> None:
         if paid:
             offer(problem, budget, owner)
             idle = 0
-
-
-@cache
-def _warm_up() -> None:
-    BestFit().warm_up()
-    for name in _STATIC:
-        warm_up(registry.make(registry.SOLVERS, name))
-    # Nodes on which a job finds a better place.
-    idle = np.sort(np.random.default_rng(12).choice(24, 18, replace=False))
-    problem = Allocation(FatTree.uniform(24, 4, 12), idle, np.array([7, 5, 4]), "dynamic", True, AUTHORS)
-    budget = Stop().start(problem)
-    best_known(problem, budget, None)
-    _polish(problem, budget)
-    # Where a job that costs the least it can is passed over, nothing was compiled to move it.
-    owner = np.array(budget.solution)
-    reinsert_one(owner, problem.job_costs(owner), allocation_arrays(problem), problem.wrap, 0)

@@ -64,9 +64,15 @@ class AllocationGenetic:
         """Every allocation."""
         return None
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Import pymoo and compile the kernels."""
-        _warm_up()
+        import_pymoo()
+        for rule in ("static", "dynamic"):
+            problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
+            budget = Stop(iterations=2).start(problem)
+            AllocationGenetic(population=10)(problem, budget, np.random.default_rng(0))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -143,12 +149,3 @@ def _genes(keys: _Keys, first: FloatArray, budget: Budget) -> Genes:
         return values
 
     return Genes(first, costs, PM(eta=5))
-
-
-@cache
-def _warm_up() -> None:
-    import_pymoo()
-    for rule in ("static", "dynamic"):
-        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
-        budget = Stop(iterations=2).start(problem)
-        AllocationGenetic(population=10)(problem, budget, np.random.default_rng(0))

@@ -34,9 +34,18 @@ class _PlainRepair(Annealing):
         if self.first is not None and self.first <= 0:
             raise SpecError(f"sa: first must be > 0 or none, got {self.first}")
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        rng = np.random.default_rng(0)
+        for rule in ("static", "dynamic"):
+            problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
+            AllocationAnnealing(steps=20)(problem, Stop().start(problem), rng)
+        path = ConstrainedPath.from_allocation(
+            Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "static", False)
+        )
+        PathAnnealing(steps=20)(path, Stop().start(path), rng)
 
     def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> IntArray:
         """Options of the kernels, shape ``(7,)``."""
@@ -230,15 +239,3 @@ def _priced(problem: ConstrainedPath) -> FloatArray:
         inside = costs[row, : problem.length - size + 1]
         inside[np.isinf(inside)] = finite[row].max() + spread + 1.0
     return costs
-
-
-@cache
-def _warm_up() -> None:
-    rng = np.random.default_rng(0)
-    for rule in ("static", "dynamic"):
-        problem = Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), rule)
-        AllocationAnnealing(steps=20)(problem, Stop().start(problem), rng)
-    path = ConstrainedPath.from_allocation(
-        Allocation(FatTree.k_ary(4), np.arange(10), np.array([4, 4]), "static", False)
-    )
-    PathAnnealing(steps=20)(path, Stop().start(path), rng)

@@ -70,9 +70,18 @@ class ScasDp:
             refused = _too_large(*packing.shape(problem), self.memory)
         return refused
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        tree = FatTree.uniform(8, 2, 4)
+        rng = np.random.default_rng(0)
+        line, circle = (Allocation(tree, np.arange(8), np.array([3, 2]), "static", wrap) for wrap in (False, True))
+        for problem in (line, circle):
+            ScasDp()(problem, Stop().start(problem), rng)
+            ScasDp()(problem, Stop(iterations=100).start(problem), rng)
+        path = ConstrainedPath.from_allocation(line)
+        CspDp()(path, Stop().start(path), rng)
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -293,15 +302,3 @@ def solve_small(
     order = stable_order(state.starts)
     rows, starts = reordered(state.rows, order), reordered(state.starts, order)
     return True, state.best[0], block_owners(asked, length, rows, starts)
-
-
-@cache
-def _warm_up() -> None:
-    tree = FatTree.uniform(8, 2, 4)
-    rng = np.random.default_rng(0)
-    line, circle = (Allocation(tree, np.arange(8), np.array([3, 2]), "static", wrap) for wrap in (False, True))
-    for problem in (line, circle):
-        ScasDp()(problem, Stop().start(problem), rng)
-        ScasDp()(problem, Stop(iterations=100).start(problem), rng)
-    path = ConstrainedPath.from_allocation(line)
-    CspDp()(path, Stop().start(path), rng)

@@ -96,9 +96,17 @@ class DcasExact:
             return f"it solves the dynamic rule, not {problem.rule}"
         return None
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        ScasDp().warm_up()
+        ScasLagrangian().warm_up()
+        for name in ("best-fit", "dp-polish"):
+            warm_up(registry.make(registry.SOLVERS, name, Allocation))
+        free_bound.warm_up()
+        for tree in (FatTree.uniform(8, 2, 4), FatTree(np.arange(8) % 4, np.arange(8) % 2)):
+            _warm_up_search(Allocation(tree, np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -243,17 +251,6 @@ def _prove(budget: Budget, bound: float, whole: bool) -> None:
         budget.prove(budget.value)
     else:
         budget.prove(math.ceil(bound - slack) if whole else bound - slack)
-
-
-@cache
-def _warm_up() -> None:
-    ScasDp().warm_up()
-    ScasLagrangian().warm_up()
-    for name in ("best-fit", "dp-polish"):
-        warm_up(registry.make(registry.SOLVERS, name, Allocation))
-    free_bound.warm_up()
-    for tree in (FatTree.uniform(8, 2, 4), FatTree(np.arange(8) % 4, np.arange(8) % 2)):
-        _warm_up_search(Allocation(tree, np.arange(8), np.array([4, 3]), "dynamic", True, AUTHORS))
 
 
 def _warm_up_search(problem: Allocation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -101,9 +100,40 @@ class FreeExact:
             problem.typed if problem.rule == "free" else f"it takes any idle nodes, the rule here is {problem.rule!r}"
         )
 
-    def warm_up(self) -> None:
+    @staticmethod
+    @cache
+    def warm_up() -> None:
         """Compile the kernels."""
-        _warm_up()
+        tree = FatTree.uniform(24, 4, 12)
+        free_bound.warm_up()
+        for name in (_COUNTS, "best-fit"):
+            warm_up(registry.make(registry.SOLVERS, name, Allocation))
+        from transom.solvers.allocation.dcas.exact import DcasExact
+        from transom.solvers.allocation.scas_dp import ScasDp
+
+        ScasDp().warm_up()
+        DcasExact().warm_up()
+        for seed, cost in ((0, AUTHORS), (1, PAPER)):
+            idle = np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))
+            problem = Allocation(tree, idle, np.array([7, 7, 5]), "free", True, cost)
+            search = _Search(problem, Stop().start(problem))
+            prices = Prices(search.shape)
+            search.descend(prices, 5)
+            search.pay(prices, 5)
+            prices.pod_multipliers[:, 1] += 1.0  # the kernels of payments, too
+            search.deal_out(prices, 5, 2**22)
+            layers = Layers(prices, 2**22)
+            layers.begin(math.inf, _WIDTH)
+            while not layers.advance():
+                pass
+            assert layers.solutions(1)  # which a pass need not have
+            _all_splits(prices)
+        # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.
+        tree = FatTree.uniform(40, 5, 20)
+        for seed, sizes in ((9, [6, 5, 5, 4, 4]), (10, [9, 8, 7])):
+            nodes = np.sort(np.random.default_rng(seed).choice(40, 26, replace=False))
+            problem = Allocation(tree, nodes, np.array(sizes), "free", True, AUTHORS)
+            FreeExact(contiguous=0)(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -365,37 +395,3 @@ def _all_splits(prices: Prices) -> None:
     assert found is not None
     split_core.rehash(np.empty(4, np.int64), np.zeros(1, np.int64), 1)
     Packing(splits, lambda: False).best(found.splits[0], 0.0)
-
-
-@cache
-def _warm_up() -> None:
-    tree = FatTree.uniform(24, 4, 12)
-    idle: Callable[[int], IntArray] = lambda seed: np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))  # noqa: E731
-    free_bound.warm_up()
-    for name in (_COUNTS, "best-fit"):
-        warm_up(registry.make(registry.SOLVERS, name, Allocation))
-    from transom.solvers.allocation.dcas.exact import DcasExact
-    from transom.solvers.allocation.scas_dp import ScasDp
-
-    ScasDp().warm_up()
-    DcasExact().warm_up()
-    for seed, cost in ((0, AUTHORS), (1, PAPER)):
-        problem = Allocation(tree, idle(seed), np.array([7, 7, 5]), "free", True, cost)
-        search = _Search(problem, Stop().start(problem))
-        prices = Prices(search.shape)
-        search.descend(prices, 5)
-        search.pay(prices, 5)
-        prices.pod_multipliers[:, 1] += 1.0  # the kernels of payments, too
-        search.deal_out(prices, 5, 2**22)
-        layers = Layers(prices, 2**22)
-        layers.begin(math.inf, _WIDTH)
-        while not layers.advance():
-            pass
-        assert layers.solutions(1)  # which a pass need not have
-        _all_splits(prices)
-    # Windows on which neither prices nor the first deal are enough: the pass over leaves finds the optimum.
-    tree = FatTree.uniform(40, 5, 20)
-    for seed, sizes in ((9, [6, 5, 5, 4, 4]), (10, [9, 8, 7])):
-        nodes = np.sort(np.random.default_rng(seed).choice(40, 26, replace=False))
-        problem = Allocation(tree, nodes, np.array(sizes), "free", True, AUTHORS)
-        FreeExact(contiguous=0)(problem, Stop().start(problem), np.random.default_rng(0))
