@@ -71,6 +71,9 @@ def test_nodes_stay_busy_for_a_while_after_an_end() -> None:
     assert starts(workload, "slurm-backfill:completing=7") == {1: 0, 2: 607, 3: 914}
     told = simulate(workload, "slurm-backfill:completing=7")
     assert told.end.tolist() == [600, 907, 974]
+    # What is promised counts it, so that nobody is late: by limits alone, jobs 2 and 3 would start at 600 and 1,207 s.
+    assert {607, 1214} <= set(told.decisions["reserved_start"].tolist())
+    assert check_schedule(workload, told) == []
     # With a fraction, half of the ends take a second longer.
     chain = made(*((i, 10, 600, 100) for i in range(40)))
     told = simulate(chain, "slurm-backfill:completing=7.5")

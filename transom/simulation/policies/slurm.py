@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -207,6 +208,8 @@ class SlurmBackfill:
             report(int(state.at[events.STARTED]))
         state.jobs[:, events.END] -= busy
         decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
+        begin = decisions["reserved_start"]
+        begin[begin >= 0] += math.ceil(self.completing)  # nodes are back so long after the planned end of a job
         if len(limits.reasons):
             decisions |= _limited(np.concatenate(held), replay.ids, limits.reasons)
         return decisions
