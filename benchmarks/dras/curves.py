@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from benchmarks.dras.methods import DQL, FCFS, RULES, WAITING
 from benchmarks.dras.rows import copies, reading
@@ -114,6 +113,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train what the file of curves lacks, print where each ends, and draw."""
+    import torch
+
     torch.set_num_threads(1)
     device = chosen_device("cpu")
     trace = read_swf(arguments.trace)
