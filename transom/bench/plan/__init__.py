@@ -1,1 +1,1 @@
-"""What is to be run: plans, tasks, rows."""
+"""Plans, tasks and rows."""

@@ -1,4 +1,4 @@
-"""Rows of runs that came to no end."""
+"""Rows of runs that did not finish."""
 
 from __future__ import annotations
 

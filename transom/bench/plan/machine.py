@@ -1,4 +1,4 @@
-"""Facts of the machine that a run was done on."""
+"""Facts about the machine of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine() -> dict[str, Any]:
 
 
 def load() -> float | None:
-    """Processes that ran or wanted to, averaged over a minute; None where the system does not say."""
+    """Load average over one minute; None if it is unknown."""
     try:
         return os.getloadavg()[0]
     except OSError:

@@ -33,7 +33,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=LONGEST)]
 
 
 class InstanceSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Instances out of files or of a generator, and what solves them.
+    """Instances from files or a generator, and their solvers.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class TraceSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is compared, and under which limits.
+    """The instances, solvers and limits of a comparison.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def suites() -> list[str]:
 
 
 def read_plan(source: str | os.PathLike[str]) -> Plan:
-    """A plan out of a TOML file, or the suite of that name; paths in it become absolute.
+    """Read a plan from a TOML file, or the suite of that name; paths in it become absolute.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def read_plan(source: str | os.PathLike[str]) -> Plan:
 
 
 def parse_plan(text: str, where: str, folder: Path) -> Plan:
-    """A plan out of the text of a TOML file.
+    """Read a plan from the text of a TOML file.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def parse_plan(text: str, where: str, folder: Path) -> Plan:
 
 
 def check_plan(plan: Plan, where: str) -> None:
-    """Everything that can be said of a plan without reading an instance.
+    """Check a plan without reading its instances.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def check_plan(plan: Plan, where: str) -> None:
 
 
 def set_name(each: InstanceSet | TraceSet) -> str:
-    """What a set is called."""
+    """The name of a set."""
     source = (each.files[0] if each.files else None) if isinstance(each, InstanceSet) else each.file
     return each.name or each.generate or (Path(source).name.partition(".")[0] if source else "")
 

@@ -1,4 +1,4 @@
-"""What a row says of every run, however it ended."""
+"""The facts that every row states, however its run ended."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def replay_tasks(plan: Plan, trace: TraceSet, make: bool = True) -> Iterator[Tas
 
 
 def replay_task(task: Task, announce: Callable[[Literal["run"]], None] = lambda stage: None) -> Row:
-    """Carry out a replay in this process, and judge its schedule.
+    """Execute a replay in this process and verify its schedule.
 
     The value is the mean bounded slowdown; all metrics stand in the row. A schedule that does not stand is ``wrong``.
 

@@ -36,7 +36,7 @@ FAILED: tuple[Outcome, ...] = ("error", "wrong", "timeout", "memory", "crash")
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One run that is to be done: plain data that any process on any machine can carry out.
+    """A run to execute: plain data for any process on any machine.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_weights(task: Task, *things: Any) -> None:
-    """Refuse what a task's specification has become here if other weights decide than where the plan was read.
+    """Refuse a task whose weights here differ from those where the plan was read.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def check_weights(task: Task, *things: Any) -> None:
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a task: one row of the store.
+    """The result of a task: one row of the store.
 
     Parameters
     ----------

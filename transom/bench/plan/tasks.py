@@ -179,7 +179,7 @@ def dry_run(plan: Plan, known: Known = lambda run: "open", make: bool = True) ->
 def expand_plan(
     plan: Plan, wanted: Callable[[Task], bool] = lambda run: True, planned: DryRun | None = None
 ) -> Iterator[Task]:
-    """The runs of a plan, made as they are asked for; never two with one key.
+    """The runs of a plan, generated on demand; no two have the same key.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class Overheard(logging.Handler):
 
 @contextmanager
 def overheard() -> Iterator[Overheard]:
-    """For a while, keep what Dask and its parts log, and print none of it.
+    """Collect log records of Dask and its parts instead of printing them.
 
     Dask writes through handlers of its own, set when it is imported; they come back at the end.
     """

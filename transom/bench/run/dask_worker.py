@@ -47,7 +47,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def run_batch(data: bytes) -> bytes:
-    """Carry out a batch one run after another.
+    """Execute a batch, one run after another.
 
     Parameters
     ----------

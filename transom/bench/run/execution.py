@@ -39,7 +39,7 @@ _threads = 0
 
 
 def get_ready() -> None:
-    """Load, and find out once, what is the same for all runs, so that no run pays for it."""
+    """Load and determine once what all runs share."""
     import transom.io.documents
     import transom.solving  # noqa: F401
     from transom.rng import stream
@@ -51,12 +51,12 @@ def get_ready() -> None:
 
 
 def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
-    """Carry out a task that comes as JSON, and give its row as JSON."""
+    """Execute a task given as JSON and return its row as JSON."""
     return msgspec.json.encode(run_task(_DECODER.decode(data), announce, watched), enc_hook=_plain)
 
 
 def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
-    """Carry out a task in this process.
+    """Execute a task in this process.
 
     What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop
     by itself, or survives a crash: that is for whoever keeps this process.

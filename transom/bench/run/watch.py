@@ -163,7 +163,7 @@ def _exit_words(code: int) -> str:
 
 
 def last_words(output: Path) -> str:
-    """What a worker printed last: where it crashed, if it said so, else its last line."""
+    """The last output of a worker: where it crashed if it says so, otherwise its last line."""
     try:
         with output.open("rb") as file:
             file.seek(max(0, output.stat().st_size - _TAIL))

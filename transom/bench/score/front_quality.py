@@ -1,4 +1,4 @@
-r"""How good a front is, measured against the true one.
+r"""Quality of a front against the true one.
 
 All measures but the share are taken after normalisation: with :math:`l_k` and :math:`u_k` the least and the largest
 value of objective :math:`k` **on the true front**, a value :math:`v_k` counts as :math:`(v_k - l_k) / (u_k - l_k)`,
