@@ -21,6 +21,7 @@ from transom import Stop, solve
 from transom.bench.best_known.library import INDEX, Entry, Library, better, read_library, write_library
 from transom.bench.best_known.library_update import improved, new_entries, now
 from transom.errors import UnsupportedError
+from transom.io.instances import ReadOptions
 from transom.models import Allocation, Selection
 
 HERE = Path(__file__).resolve().parent
@@ -162,7 +163,7 @@ def all_entries(known: Library, each: Set, problem: str) -> list[Entry]:
     """The entries of a set and a problem, new or known."""
     of_set = (each.name, problem, each.objective)
     old = [entry for entry in known.entries if (entry.file, entry.problem, entry.objective) == of_set]
-    return [*old, *new_entries(known, [HERE / each.name], problem, each.objective)]
+    return [*old, *new_entries(known, [HERE / each.name], ReadOptions(problem, each.objective))]
 
 
 def prove(known: Library, again: bool) -> Iterator[Entry]:

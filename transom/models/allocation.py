@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,13 @@ KINDS: dict[str, str] = {"static": "scas", "dynamic": "dcas", "free": "free"}
 
 RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
 """The rule of each problem's name."""
+
+
+class JobClasses(NamedTuple):
+    """Jobs that are alike: the class of each job, and the first job of each class."""
+
+    of: IntArray
+    first: IntArray
 
 
 @model
@@ -274,24 +281,24 @@ class Allocation(Frozen):
         return table
 
     @property
-    def classes(self) -> tuple[IntArray, IntArray]:
-        """The class of each job, and the first job of each class: jobs alike in size, limit and types, by size."""
+    def classes(self) -> JobClasses:
+        """The jobs that are alike in size, limit on leaf switches and node types; classes by size."""
         limits = np.zeros_like(self.sizes) if self.leaf_limits is None else self.leaf_limits
         accepts = np.empty((len(self), 0), np.bool_) if self.accepts is None else self.accepts
         keys = np.column_stack((self.sizes, limits, accepts))
         _, first, of = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return of.reshape(-1).astype(np.int64), first.astype(np.int64)
+        return JobClasses(of.reshape(-1).astype(np.int64), first.astype(np.int64))
 
     def class_costs(self) -> FloatArray:
         """As :meth:`block_costs`, of the jobs of each class, shape ``(classes, idle nodes)``."""
-        return self._costs_for(self.classes[1])
+        return self._costs_for(self.classes.first)
 
     @property
     def unlike(self) -> str | None:
         """Why a method refuses for which jobs of one size are alike: their limits or node types differ."""
         if self.limited is None:
             return None
-        of = self.sizes[self.classes[1]]
+        of = self.sizes[self.classes.first]
         twice = of[1:][np.diff(of) == 0]
         what = "limits on leaf switches" if self.node_types is None else "limits on leaf switches or node types"
         return f"jobs of {twice[0]} nodes have different {what}" if twice.size else None

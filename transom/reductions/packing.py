@@ -92,11 +92,11 @@ class _Path:
 
 def rows_of(problem: Allocation, packed: Packing) -> IntArray:
     """The row of each job in the packing, shape ``(jobs,)``."""
-    return problem.classes[0] if problem.limited else np.searchsorted(packed.sizes, problem.sizes)
+    return problem.classes.of if problem.limited else np.searchsorted(packed.sizes, problem.sizes)
 
 
 def _owners_by_class(problem: Allocation, rows: IntArray, starts: IntArray) -> IntArray:
-    of, n = problem.classes[0], len(problem.idle)
+    of, n = problem.classes.of, len(problem.idle)
     waiting = [np.flatnonzero(of == row).tolist() for row in range(int(of.max(initial=-1)) + 1)]
     owner = np.full(n, -1)
     for row, start in zip(rows.tolist(), starts.tolist(), strict=True):

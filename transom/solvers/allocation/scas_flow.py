@@ -157,7 +157,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, bac
         return
     columns = packed.length + int(np.isfinite(packed.costs).sum())
     if backend == "highs" and budget.short(columns * _AT_LEAST):
-        why = f"a model of {columns} columns takes HiGHS longer to presolve than there is time"
+        why = f"a model of {columns} columns takes longer to presolve than there is time"
         answer_greedily(problem, packed, budget, why)
         return
     if backend == "scip" and budget.short(columns * _PER_COLUMN):

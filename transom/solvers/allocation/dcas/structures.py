@@ -80,7 +80,7 @@ def _demands(problem: Allocation) -> Demands:
     """What the jobs of each row of the packing ask for beside their number of nodes."""
     if problem.limited is None:
         return Demands(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0), np.bool_))
-    first, limits, types = problem.classes[1], problem.leaf_limits, problem.node_types
+    first, limits, types = problem.classes.first, problem.leaf_limits, problem.node_types
     return Demands(
         problem.sizes[first] if limits is None else limits[first],
         np.zeros(len(problem.idle), np.int64) if types is None else types.copy(),

@@ -248,7 +248,7 @@ def _break_symmetry(
 
 def _alike(problem: Allocation) -> IntArray:
     """Size and class of each job, shape ``(jobs, 2)``: jobs that share both are alike."""
-    return np.column_stack((problem.sizes, problem.classes[0]))
+    return np.column_stack((problem.sizes, problem.classes.of))
 
 
 def _neighbours(keys: list[Any], members: Any) -> list[tuple[int, int]]:
