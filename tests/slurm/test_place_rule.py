@@ -111,6 +111,15 @@ def test_a_lost_answer_leaves_both_open_and_a_requeued_job_is_no_prisoner(fake: 
     assert fake.look([job(1, 2, "n[1-2]")], "", 5 + LEASE) == ["JobId=1 ReqNodeList="]
 
 
+def test_a_job_that_slurm_started_before_it_had_names_is_where_slurm_chose(fake: Fake) -> None:
+    fake.refused = True  # Slurm starts it between our look and our command
+    assert fake.look([job(1, 2)], "0123") == ["JobId=1 ReqNodeList=n[0-1]"]
+    running = job(1, 2, state="RUNNING").replace("NodeList=(null) NodeList=", "NodeList=(null) NodeList=n[2-3]")
+    assert fake.look([running], "01", 1) == []
+    (followed,) = [line for line in read_audit(fake.audit.path) if line["kind"] == "followed"]
+    assert (followed["asked"], followed["nodes"], followed["same"]) == ("", "n[2-3]", True)
+
+
 def test_only_so_many_are_named_in_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake(tmp_path, monkeypatch, per_minute=2)
     assert len(fake.look([job(i, 1) for i in (1, 2, 3)], "0123")) == 2

@@ -127,8 +127,11 @@ class Namer:
         if not names.ran and self._audit is not None:
             # A job that is completing is listed with the nodes alone that are not done yet.
             on = job.held_nodes if job is not None and job.state == "RUNNING" else None
-            same = on is None or any(same_nodes(on, each) for each in names.told)
-            self._audit.write("followed", job=name, asked=names.nodes, nodes=on, same=same)
+            # Without names, where the command that named nodes came too late, it is wherever Slurm chose.
+            known = (each for each in names.told[::-1] if on is None or not each or same_nodes(on, each))
+            asked = next(known, None)
+            same = asked is not None
+            self._audit.write("followed", job=name, asked=asked if same else names.nodes, nodes=on, same=same)
         names.ran = True
 
     def _sure(self, state: SlurmState) -> set[str]:
