@@ -185,7 +185,11 @@ def _names() -> set[str]:
     for module in pkgutil.walk_packages(transom.__path__, "transom."):
         if module.name.endswith("__main__"):
             continue
-        for each in vars(importlib.import_module(module.name)).values():
+        try:
+            loaded = importlib.import_module(module.name)
+        except ModuleNotFoundError:  # of an extra that is not installed
+            continue
+        for each in vars(loaded).values():
             if isinstance(each, compiled):
                 names.add(f"{each.__module__.rpartition('.')[2]}.{each.__qualname__}")
     return names
