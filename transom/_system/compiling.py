@@ -262,6 +262,7 @@ def _name(function: Callable[..., Any]) -> str:
 def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> Any:
     """The compiler's cache of a function, in our folder, valid as long as the digest; with machine code or without."""
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+    from numba.core.runtime import rtsys
 
     from transom._system.entry_points import rebuilt, reduced
 
@@ -297,9 +298,12 @@ def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> 
             # The compiler takes records for equal whose fields have other names or another order.
             return (*super()._index_key(signature, codegen), _fields(signature))
 
-        def load_overload(self, *given: Any) -> Any:
+        def load_overload(self, signature: Any, context: Any) -> Any:
+            # The compiler's own reads what it knows of every type and function first, which only compiling needs.
+            rtsys.initialize(context)
             try:
-                return super().load_overload(*given)
+                with self._guard_against_spurious_io_errors():
+                    return self._load_overload(signature, context)
             except (ImportError, AttributeError):  # kept by another version of Transom: it names what is not there
                 self.flush()
                 return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom.forecast.futures import Instant
 from transom.forecast.known import Known
 from transom.models.arrays import IntArray
@@ -102,13 +102,21 @@ def _most_nodes(
     return most, begin
 
 
+@no_refcount
+def _suffices(free: IntArray, k: int, asked: IntArray) -> bool:
+    enough = True
+    for r in range(len(asked)):
+        enough &= free[k, r] >= asked[r]
+    return enough
+
+
 @compiled
 def _longest(times: IntArray, free: IntArray, asked: IntArray, steps: tuple[int, int]) -> tuple[int, int]:
     """How long a job can run, at most, from one of these steps on, and from when [s]."""
     longest, begin, first = 0, -1, steps[0]
     while first < steps[1]:
         k = first
-        while k < len(times) and (free[k] >= asked).all():
+        while k < len(times) and _suffices(free, k, asked):
             k += 1
         if k > first:
             long = times[k] - times[first] if k < len(times) else 1 << 62
