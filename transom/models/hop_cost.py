@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import clear, largest
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray, whole
@@ -192,6 +192,17 @@ def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArra
     costs = np.empty((len(sizes), n))
     if n == 0:
         return costs
+    if in_order(leaf) and in_order(pod):
+        of_leaf, of_pod, every = np.empty((5, n + 1)), np.empty((5, n + 1)), np.arange(n)
+        sum_savings(leaf, every, n, weights[2], of_leaf)
+        sum_savings(pod, every, n, weights[1], of_pod)
+        for row in range(len(sizes)):
+            size = sizes[row]
+            last = 0 if size > n or size < 1 else n if wrap else n - size + 1
+            slide_in_order(n, last, size, weights, of_leaf, of_pod, costs[row])
+            for start in range(last, n):
+                costs[row, start] = np.inf
+        return costs
     leaves, pods = 0, 0
     for i in range(n):
         leaves, pods = max(leaves, leaf[i] + 1), max(pods, pod[i] + 1)
@@ -226,3 +237,88 @@ def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArra
                 pod_pairs += in_pod[pod[comes]]
                 in_pod[pod[comes]] += 1
     return costs
+
+
+@compiled
+def in_order(switch: IntArray) -> bool:
+    """Whether numbers of switches never fall along the entries, so that the nodes of a switch follow one another."""
+    rises = True
+    for i in range(1, len(switch)):
+        rises &= switch[i] >= switch[i - 1]
+    return rises
+
+
+@no_refcount
+def sum_savings(switch: IntArray, left: IntArray, m: int, weight: int, sums: FloatArray) -> None:
+    """Sum up what pairs below one switch save, for :func:`slide_in_order`.
+
+    Parameters
+    ----------
+    switch : of each entry; the numbers never fall.
+    left, m : the entries that count are the first ``m`` of ``left``, which ascend.
+    weight : what a pair saves.
+    sums : written for each of these and, in the first row, for the end, shape ``(5, entries + 1)``: what all pairs
+        before it save; what to take off for a block that begins there and reaches beyond its switch; where the entries
+        of its switch begin, and where they end; how many switches come before.
+    """
+    till, heads, begins, ends, numbers = sums[0], sums[1], sums[2], sums[3], sums[4]
+    first, before, number = 0, 0, 0
+    while first < m:
+        of, end = switch[left[first]], first + 1
+        while end < m and switch[left[end]] == of:
+            end += 1
+        after = before + weight * ((end - first) * (end - first - 1) // 2)
+        for k in range(first, end):
+            till[k] = before + weight * ((k - first) * (k - first - 1) // 2)
+            heads[k] = after - weight * ((end - k) * (end - k - 1) // 2)
+            begins[k] = first
+            ends[k] = end
+            numbers[k] = number
+        first, before, number = end, after, number + 1
+    till[m] = before
+
+
+@no_refcount
+def slide_in_order(
+    m: int, last: int, size: int, weights: IntArray, of_leaf: FloatArray, of_pod: FloatArray, costs: FloatArray
+) -> None:
+    """Write what the block of ``size`` of ``m`` entries from each of the first ``last`` starts costs.
+
+    A block that reaches the end goes on at the head. What it saves follows from its ends alone.
+
+    Parameters
+    ----------
+    of_leaf, of_pod : as :func:`sum_savings` writes them.
+    """
+    pairs = float(size * (size - 1) // 2)
+    whole, in_leaf, in_pod = weights[0] * pairs, weights[2] * pairs, weights[1] * pairs
+    leaf_till, leaf_heads, leaf_ends = of_leaf[0][size:], of_leaf[1], of_leaf[3]
+    pod_till, pod_heads, pod_ends = of_pod[0][size:], of_pod[1], of_pod[3]
+    inside = min(last, m - size + 1)
+    for start in range(inside):
+        end = float(start + size)
+        leaf_saved = leaf_till[start] - leaf_heads[start] if leaf_ends[start] <= end else in_leaf
+        pod_saved = pod_till[start] - pod_heads[start] if pod_ends[start] <= end else in_pod
+        costs[start] = whole - leaf_saved - pod_saved
+    for start in range(inside, last):
+        over = start + size - m
+        saved = _saved_round(of_leaf, weights[2], m, start, over) + _saved_round(of_pod, weights[1], m, start, over)
+        costs[start] = whole - saved
+    if size < 2:
+        for start in range(last):
+            costs[start] = 0.0
+    elif weights[4]:
+        for start in range(last):
+            costs[start] = hops_cost(size, int(costs[start]), weights)
+    else:
+        factor = float(weights[3])
+        for start in range(last):
+            costs[start] = factor * costs[start] / size
+
+
+@no_refcount
+def _saved_round(sums: FloatArray, weight: int, m: int, start: int, over: int) -> float:
+    """What a block saves that goes on at the head with ``over`` entries."""
+    saved = sums[0, m] - sums[1, start] + sums[0, over]
+    # The switch that it begins with may be the one that it ends in.
+    return float(saved + weight * (sums[3, start] - start) * max(0.0, over - sums[2, start]))

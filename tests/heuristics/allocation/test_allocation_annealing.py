@@ -14,7 +14,13 @@ from tests.heuristics.windows import windows
 from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.errors import SpecError
-from transom.heuristics.allocation import annealing, annealing_loop, simulated_annealing
+from transom.heuristics.allocation import (
+    annealing,
+    annealing_loop,
+    block_annealing,
+    left_annealing,
+    simulated_annealing,
+)
 from transom.heuristics.allocation.arrays import allocation_arrays
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 
@@ -54,15 +60,17 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
             table = problem.block_costs()
             starts = problem.starts(owner)
             best, state = starts.copy(), np.array([np.inf, 0.0])
-            line = annealing.Line(starts, best, state)
-            annealing.anneal_blocks(rng, line, table, np.arange(5), problem.sizes, solver.options(wrap), schedule)
+            line = block_annealing.Line(starts, best, state)
+            block_annealing.anneal_blocks(rng, line, table, np.arange(5), problem.sizes, solver.options(wrap), schedule)
             owner = problem.from_starts(starts)
             found = problem.from_starts(best)
         else:
             costs, best, state = problem.job_costs(owner), owner.copy(), np.array([np.inf, 0.0])
-            standing = annealing.Standing(owner, costs, best, state)
-            annealing.anneal_left(rng, standing, allocation_arrays(problem), solver.moves(problem, None), schedule)
+            of = left_annealing.blocks_of(owner, problem.sizes, wrap)
+            blocks = left_annealing.Blocks(owner, costs, best, state, *of)
+            left_annealing.anneal_left(rng, blocks, allocation_arrays(problem), solver.moves(problem, None), schedule)
             assert np.allclose(costs, problem.job_costs(owner))
+            assert np.array_equal(owner[blocks.held], np.repeat(np.arange(5), problem.sizes))
             found = best
         assert problem.violations(owner) == []
         assert problem.violations(found) == []

@@ -115,7 +115,7 @@ class OnWhatIsLeft:
     problem : under the dynamic or the free rule.
     owner : where the search begins, shape ``(idle nodes,)``.
     options : as :meth:`Annealing.moves` gives them.
-    kernel : takes the steps, as :func:`transom.heuristics.allocation.annealing.anneal_left` does.
+    kernel : takes the steps, as :func:`transom.heuristics.allocation.left_annealing.anneal_left` does.
     more : what the kernel takes behind the arguments of that one.
     work : entries that a step looks at, about; from the number of idle nodes unless given.
     """

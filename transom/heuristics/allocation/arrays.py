@@ -10,7 +10,7 @@ from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import largest
 from transom.models.allocation import Allocation, placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
-from transom.models.hop_cost import hop_cost
+from transom.models.hop_cost import hop_cost, in_order, slide_in_order, sum_savings
 from transom.stop import Budget
 
 
@@ -48,7 +48,8 @@ class Switches(NamedTuple):
     """Switches of each idle node, weights of the cost model, and counters of nodes below each switch, all 0.
 
     Pairs below a switch of ``upper`` save as much as those in a pod and are counted with them, by ``in_pod`` as well:
-    no level has more switches than there are pods.
+    no level has more switches than there are pods. ``sums`` is room for what :func:`slide` sums up, shape
+    ``(2, 5, idle nodes + 1)``; without entries where numbers of switches fall somewhere along Q, or on deeper trees.
     """
 
     leaf: IntArray
@@ -57,15 +58,16 @@ class Switches(NamedTuple):
     upper: IntArray
     in_leaf: IntArray
     in_pod: IntArray
+    sums: FloatArray
 
 
 @compiled
 def counting(arrays: AllocationArrays) -> Switches:
     """The switches with counters for all of them."""
     leaf, pod, _, weights, upper, _ = arrays
-    return Switches(
-        leaf, pod, weights, upper, np.zeros(largest(leaf) + 1, np.int64), np.zeros(largest(pod) + 1, np.int64)
-    )
+    ordered = len(upper) == 0 and in_order(leaf) and in_order(pod)
+    in_leaf, in_pod = np.zeros(largest(leaf) + 1, np.int64), np.zeros(largest(pod) + 1, np.int64)
+    return Switches(leaf, pod, weights, upper, in_leaf, in_pod, np.empty((2, 5, len(leaf) + 1 if ordered else 0)))
 
 
 def allocation_arrays(problem: Allocation) -> AllocationArrays:
@@ -171,7 +173,7 @@ def gather(owner: IntArray, left: IntArray) -> int:
 @no_refcount
 def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches) -> float:
     """Cost of ``size`` consecutive entries of the first ``m`` of ``left``; the counts are zero before and after."""
-    leaf, pod, weights, upper, in_leaf, in_pod = switches
+    leaf, pod, weights, upper, in_leaf, in_pod, _ = switches
     leaf_pairs, pod_pairs = 0, 0
     for k in range(start, start + size):
         i = left[k if k < m else k - m]
@@ -196,7 +198,12 @@ def block_cost(left: IntArray, m: int, start: int, size: int, switches: Switches
 @no_refcount
 def slide(left: IntArray, m: int, last: int, size: int, switches: Switches, costs: FloatArray) -> None:
     """Write the cost of the block from each of the first ``last`` starts into ``costs``; as :func:`block_cost`."""
-    leaf, pod, weights, upper, in_leaf, in_pod = switches
+    leaf, pod, weights, upper, in_leaf, in_pod, sums = switches
+    if sums.size > 0:
+        sum_savings(leaf, left, m, weights[2], sums[0])
+        sum_savings(pod, left, m, weights[1], sums[1])
+        slide_in_order(m, last, size, weights, sums[0], sums[1], costs)
+        return
     deep = len(upper) > 0
     if deep:
         _slide_above(left, m, last, size, switches, costs)

@@ -10,7 +10,6 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import largest
-from transom.heuristics.allocation.annealing import free_runs, mark
 from transom.heuristics.allocation.arrays import (
     AllocationArrays,
     Switches,
@@ -24,7 +23,7 @@ from transom.heuristics.allocation.arrays import (
     take,
 )
 from transom.models.allocation import Allocation
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.solving import presolve
 from transom.stop import Budget, Stop
@@ -181,7 +180,7 @@ def _on_what_is_left(owner: IntArray, jobs: IntArray, data: AllocationArrays, wr
         slide(left, m, last, size, numbered, costs)
         if limited:
             fine_blocks(left, m, last, job, size, demands, numbered, costs)
-        _count_switches(left, m, last, size, numbered, switches)
+        count_switches(left, m, last, size, numbered, switches)
         best = 0
         for start in range(1, last):
             if _less(switches, costs, start, best, demands.fine):
@@ -203,15 +202,15 @@ def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -
         slide(every, n, last, size, numbered, costs)
         if limited:
             fine_blocks(every, n, last, job, size, demands, numbered, costs)
-        _count_switches(every, n, last, size, numbered, switches)
-        free_runs(used, wrap, run)
+        count_switches(every, n, last, size, numbered, switches)
+        _free_runs(used, wrap, run)
         best = -1
         for start in range(last):
             if run[start] >= size and (best < 0 or _less(switches, costs, start, best, demands.fine)):
                 best = start
         if best < 0:
             return False
-        mark(used, best, size, True)
+        _mark(used, best, size, True)
         for i in range(best, best + size):
             owner[i if i < n else i - n] = job
     return True
@@ -248,10 +247,37 @@ def _count_above(left: IntArray, m: int, last: int, size: int, numbered: Switche
 
 
 @no_refcount
-def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
-    """Write switches of all levels of the block from each start as one number; counts are zero before and after."""
+def _count_in_order(m: int, last: int, size: int, radix: int, sums: FloatArray, switches: IntArray) -> None:
+    """As :func:`count_switches`, where numbers of switches never fall along Q."""
+    of_leaf, of_pod = sums[0], sums[1]
+    last_leaf, last_pod = of_leaf[4][size - 1 :], of_pod[4][size - 1 :]
+    inside = min(last, m - size + 1)
+    for start in range(inside):
+        pods = last_pod[start] - of_pod[4, start] + 1
+        switches[start] = int(pods * radix + last_leaf[start] - of_leaf[4, start] + 1)
+    for start in range(inside, last):
+        over = start + size - m
+        switches[start] = _count_round(of_pod, m, start, over) * radix + _count_round(of_leaf, m, start, over)
+
+
+@no_refcount
+def _count_round(sums: FloatArray, m: int, start: int, over: int) -> int:
+    """How many switches a block has that goes on at the head with ``over`` entries."""
+    same = over > sums[2, start]  # it ends in the switch that it begins with
+    return int(sums[4, m - 1] - sums[4, start] + 1 + sums[4, over - 1] + 1 - same)
+
+
+@no_refcount
+def count_switches(left: IntArray, m: int, last: int, size: int, numbered: Switches, switches: IntArray) -> None:
+    """Write switches of all levels of the block from each start as one number; counts are zero before and after.
+
+    For what :func:`slide` was called for last.
+    """
     leaf, pod, in_leaf, in_pod = numbered.leaf, numbered.pod, numbered.in_leaf, numbered.in_pod
     radix = len(in_pod) + 1
+    if numbered.sums.size > 0:
+        _count_in_order(m, last, size, len(in_leaf) + 1, numbered.sums, switches)
+        return
     _count_above(left, m, last, size, numbered, switches)
     leaves, pods = 0, 0
     for k in range(size):
@@ -277,3 +303,24 @@ def _count_switches(left: IntArray, m: int, last: int, size: int, numbered: Swit
     for k in range(m):
         in_leaf[leaf[left[k]]] = 0
         in_pod[pod[left[k]]] = 0
+
+
+@no_refcount
+def _mark(used: BoolArray, start: int, size: int, value: bool) -> None:
+    """Set whether the entries of a block are used."""
+    n = len(used)
+    for i in range(start, start + size):
+        used[i if i < n else i - n] = value
+
+
+@no_refcount
+def _free_runs(used: BoolArray, wrap: bool, run: IntArray) -> None:
+    """Write how many entries from each on are free, across the end of Q if blocks may wrap."""
+    n = len(used)
+    length = 0
+    if wrap:
+        while length < n and not used[length]:
+            length += 1
+    for i in range(n - 1, -1, -1):
+        length = 0 if used[i] else min(length + 1, n)
+        run[i] = length

@@ -13,7 +13,9 @@ from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft, Walk
 from transom.heuristics.allocation.arrays import best_known
+from transom.heuristics.allocation.block_annealing import Line, anneal_blocks
 from transom.heuristics.allocation.block_table import table_with_fines
+from transom.heuristics.allocation.left_annealing import Blocks, anneal_left, blocks_of
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray, frozen_ints
 from transom.models.fat_tree import FatTree
@@ -132,7 +134,7 @@ class AllocationAnnealing(_PlainRepair):
                 *table_with_fines(problem), problem.sizes, problem.starts(owner), self.options(problem.wrap), solution
             )
         else:
-            walk = OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), annealing.anneal_left)
+            walk = _OnBlocks(problem, owner, self.moves(problem, self.nested))
         self.anneal(walk, budget, rng)
 
 
@@ -197,6 +199,20 @@ class PathAnnealing(_PlainRepair, TakesAll):
         self.anneal(_OnQ(_priced(problem), rows, sizes, starts, options, arcs_from), budget, rng)
 
 
+class _OnBlocks(OnWhatIsLeft):
+    """Blocks on what is left of Q, with the entries of each."""
+
+    def __init__(self, problem: Allocation, owner: IntArray, options: IntArray) -> None:
+        asked, jobs = int(problem.sizes.sum()), len(problem)
+        work = 8 * (jobs + len(owner) - asked + 2 * asked // jobs) + 64  # jobs, what is free, and two that move
+        super().__init__(problem, owner, options, anneal_left, work=work)
+
+    def restart(self) -> None:
+        OnWhatIsLeft.restart(self)
+        wrap = bool(self._options[annealing.WRAP]) and self._options[annealing.NESTED] == annealing.MEND
+        self._standing = Blocks(*self._standing[:4], *blocks_of(self._best, self._problem.sizes, wrap))
+
+
 class _OnQ:
     """Blocks on consecutive entries of Q itself."""
 
@@ -213,16 +229,16 @@ class _OnQ:
         self._best = starts.copy()
         self._state = np.array([table[rows, starts].sum(), 0.0])
         self._solution = solution
-        self.work = 8 * table.shape[1] + 64
+        self.work = 8 * (len(sizes) + table.shape[1] - int(sizes.sum())) + 64  # blocks and what is free between them
         self.restart()
 
     def restart(self) -> None:
         self._starts = self._best.copy()
 
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
-        line = annealing.Line(self._starts, self._best, self._state)
+        line = Line(self._starts, self._best, self._state)
         schedule = annealing.Schedule(temperatures, first, first + count, steps)
-        return annealing.anneal_blocks(rng, line, self._table, self._rows, self._sizes, self._options, schedule)
+        return anneal_blocks(rng, line, self._table, self._rows, self._sizes, self._options, schedule)
 
     def hand_over(self, budget: Budget) -> None:
         solution = self._solution(self._best)

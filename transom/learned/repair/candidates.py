@@ -153,7 +153,7 @@ def anneal_candidates(
     log : where decisions are written; nowhere if it has no room.
     logged : decisions that are in the log, shape ``(1,)``; changed in place.
 
-    The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
+    The others, and what is returned, are those of :func:`transom.heuristics.allocation.left_annealing.anneal_left`.
     """
     owner, costs, _, state = standing
     scorer, candidates, heat = choice

@@ -63,7 +63,7 @@ def anneal_learned(
     encoding : what the network sees.
     choice : how the first node is chosen.
 
-    The others, and what is returned, are those of :func:`transom.heuristics.allocation.annealing.anneal_left`.
+    The others, and what is returned, are those of :func:`transom.heuristics.allocation.left_annealing.anneal_left`.
     """
     owner, costs, _, state = standing
     sizes, switches = ground.sizes, counting(ground)

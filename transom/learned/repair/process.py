@@ -242,6 +242,13 @@ def _counts(windows: Windows) -> tuple[IntArray, IntArray]:
 
 
 @compiled
+def _switches(windows: Windows, first: int, end: int, counts: tuple[IntArray, IntArray]) -> Switches:
+    """The switches of a window, whose nodes are these."""
+    leaf, pod = windows.leaf[first:end], windows.pod[first:end]
+    return Switches(leaf, pod, windows.weights, np.empty((0, end - first), np.int64), *counts, np.empty((2, 5, 0)))
+
+
+@compiled
 def _look(windows: Windows, batch: BatchState, i: int, seen: SingleArray) -> None:
     w = batch.window[i]
     a, b = windows.first_node[w], windows.first_node[w + 1]
@@ -261,14 +268,7 @@ def _place(
     job = batch.out[i, batch.at[i]]
     size = windows.sizes[windows.first_job[w] + job]
     batch.at[i] += 1
-    _put(
-        batch,
-        i,
-        job,
-        size,
-        action,
-        Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, np.empty((0, b - a), np.int64), *counts),
-    )
+    _put(batch, i, job, size, action, _switches(windows, a, b, counts))
     total = 0.0
     if batch.at[i] < batch.moved[i]:
         return False, total
@@ -352,7 +352,7 @@ def _open(
     w = int(rng.random() * (len(windows.first_node) - 1))
     a, b = windows.first_node[w], windows.first_node[w + 1]
     nodes = b - a
-    switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, np.empty((0, b - a), np.int64), *counts)
+    switches = _switches(windows, a, b, counts)
     batch.window[i], batch.repairs[i] = w, 0
     walks = rng.random() < habits[WALK]
     batch.temperature[i] = np.inf if walks else habits[TMIN] * (habits[TMAX] / habits[TMIN]) ** rng.random()

@@ -186,8 +186,10 @@ def _cheapest(windows: Windows, batch: BatchState) -> IntArray:
         a, b = windows.first_node[w], windows.first_node[w + 1]
         size = windows.sizes[windows.first_job[w] + batch.out[i, batch.at[i]]]
         last = min(m, SEEN)
-        three_levels = np.empty((0, b - a), np.int64)
-        switches = Switches(windows.leaf[a:b], windows.pod[a:b], windows.weights, three_levels, in_leaf, in_pod)
+        three_levels, unsummed = np.empty((0, b - a), np.int64), np.empty((2, 5, 0))
+        switches = Switches(
+            windows.leaf[a:b], windows.pod[a:b], windows.weights, three_levels, in_leaf, in_pod, unsummed
+        )
         slide(batch.left[i], m, last, size, switches, costs)
         chosen[i] = np.argmin(costs[:last])
     return chosen
