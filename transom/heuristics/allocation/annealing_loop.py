@@ -139,7 +139,7 @@ class OnWhatIsLeft:
     def restart(self) -> None:
         """Go back to the best solution."""
         costs = self._problem.job_costs(self._best) + fines(self._problem, self._best, self._arrays)
-        self._standing = annealing.Standing(self._best.copy(), costs, self._best, self._state)
+        self._standing: Any = annealing.Standing(self._best.copy(), costs, self._best, self._state)
 
     def run(self, rng: np.random.Generator, temperatures: FloatArray, first: int, count: int, steps: int) -> int:
         """Take steps of a run; after how many of them the best solution was met, 0 if it was none of them."""

@@ -225,7 +225,7 @@ def _give_back(blocks: Blocks, left: IntArray, m: int, job: int, before: IntArra
         left[at] = entry
         at -= 1
         k = k - 1 if k > first else end - 1
-    return m + size
+    return int(m + size)
 
 
 @no_refcount
