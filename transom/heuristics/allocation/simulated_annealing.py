@@ -210,7 +210,8 @@ class _OnBlocks(OnWhatIsLeft):
     def restart(self) -> None:
         OnWhatIsLeft.restart(self)
         wrap = bool(self._options[annealing.WRAP]) and self._options[annealing.NESTED] == annealing.MEND
-        self._standing = Blocks(*self._standing[:4], *blocks_of(self._best, self._problem.sizes, wrap))
+        owner, costs, best, state = self._standing
+        self._standing = Blocks(owner, costs, best, state, *blocks_of(best, self._problem.sizes, wrap))
 
 
 class _OnQ:
