@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.slurm.cluster import EmulatedSlurm
+import psutil
+
+from tests.slurm.cluster import STARTUP, EmulatedSlurm
 from transom.slurm.audit import read_audit
 
 
@@ -50,7 +52,7 @@ class Drive:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.wake()
-            self.process.wait(60)
+            self.process.wait(STARTUP)
         self._errors.close()
 
     def hang(self) -> None:
@@ -67,7 +69,7 @@ class Drive:
 
     def kill(self) -> None:
         """Kill the run, and not its guardian."""
-        self.process.kill()
+        self._kill(self.process.pid)
         self.process.wait()
 
     @property
@@ -85,7 +87,17 @@ class Drive:
     def kill_guardian(self) -> None:
         """Kill the second process, too."""
         if self.guardian is not None:
-            os.kill(self.guardian, signal.SIGKILL)
+            self._kill(self.guardian)
+
+    def _kill(self, pid: int) -> None:
+        """Stop a process where it is, kill it, and wait for the command of Slurm that it has left behind, if any."""
+        process = psutil.Process(pid)
+        process.suspend()
+        stopped = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+        self.slurm.wait(lambda: process.status() in stopped, "the process has stopped")
+        commands = [each for each in process.children() if each.pid != self.guardian]
+        process.kill()
+        self.slurm.wait(lambda: not any(map(_runs, commands)), "the command of Slurm has ended")
 
     def dismiss_guardian(self) -> None:
         """End the second process of a run that was killed."""
@@ -94,6 +106,13 @@ class Drive:
     def lines(self, kind: str) -> list[dict[str, Any]]:
         """Lines of the audit log."""
         return [line for line in read_audit(self.audit) if line["kind"] == kind]
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def asked_nodes(audit: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from tests.slurm.cluster import EmulatedSlurm
+from tests.slurm.cluster import STARTUP, EmulatedSlurm
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def slurmrestd(slurm: EmulatedSlurm, data_parser: str = "v0.0.42") -> Iterator[P
             yield path
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(STARTUP)
 
 
 @contextmanager

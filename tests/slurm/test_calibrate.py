@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.slurm.cluster import EmulatedSlurm
-from tests.slurm.playing import PLAYED, Played, play, sixty_jobs, write_record
+from tests.slurm.playing import PLAYED, play, sixty_jobs, write_record
 from transom.simulation import simulate
 from transom.simulation.output.calibration import ALL, Calibration, calibration, start_after_end
 from transom.traces import read_swf
@@ -33,9 +33,23 @@ def test_the_bundled_record_is_followed() -> None:
 def test_a_few_jobs_start_in_the_order_of_the_replay(
     emulated_slurm: Callable[..., EmulatedSlurm], tmp_path: Path
 ) -> None:
-    # The second job waits for the first; the third fits beside it, the fourth would delay the second.
+    # The second job waits for the first; the third fits beside it, the fourth would delay the second. The first one
+    # ends when the third has, and limits are minutes of our clock: a slow machine starts them in this order, too.
     slurm = emulated_slurm(nodes=4, leaf=0, speed=20)
-    play(slurm, [Played(0, 3, 3, 120), Played(1, 4, 2, 60), Played(2, 1, 1, 30), Played(3, 1, 10, 60)])
+    end = slurm.folder / "end"
+    before = slurm.now()
+    first = slurm.submit(f"until [ -e {end} ]; do sleep 0.05; done", "-N", "3", "-t", "600")
+    slurm.wait(lambda: slurm.states()[first] == "RUNNING", "the first job runs")
+    late = slurm.now() - before
+    _, third, _ = (
+        slurm.submit("sleep 2", "-N", nodes, "-t", limit) for nodes, limit in (("4", "60"), ("1", "30"), ("1", "6000"))
+    )
+    slurm.wait(lambda: slurm.states()[third] == "COMPLETED", "the third job has ended")
+    # The replay starts the first job earlier, and so ends it earlier: after the third one was submitted, all the same.
+    until = slurm.now() + late + 20
+    slurm.wait(lambda: slurm.now() > until, "the first job may end")
+    end.touch()
+    slurm.wait(lambda: len(slurm.completed()) == 4, "all jobs have ended", PLAYED)
     write_record(slurm, tmp_path / "record.parquet")
     workload = read_swf(tmp_path / "record.parquet")
     started = workload.origin.started

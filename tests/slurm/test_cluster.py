@@ -70,7 +70,7 @@ def test_a_killed_controller_and_a_killed_node_come_back(emulated_slurm: Callabl
 def test_the_clock_of_a_cluster_can_be_faster(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=2, leaf=0, speed=20)
     before = slurm.now()
-    job = slurm.submit("sleep 1", "-N", "2", "-t", "5")
+    job = slurm.submit("sleep 1", "-N", "2", "-t", "60")
     slurm.wait(lambda: slurm.states()[job] == "COMPLETED", "the job has ended")
     assert slurm.now() - before >= 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ __all__ = ["transom"]
 def use(slurm: EmulatedSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLURM_CONF", "PATH"):
         monkeypatch.setenv(name, slurm.environment[name])
+
+
+def time_of(at: int) -> str:
+    """A time [s since 1970] as Slurm's commands take it."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def submit_held(slurm: EmulatedSlurm, count: int, seed: int, most: int) -> list[int]:
@@ -91,7 +97,7 @@ def test_what_arrives_held_after_a_kill_is_released_by_the_guardian(
 ) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     use(slurm, monkeypatch)
-    with Drive(slurm, "--select", "partition=main", "--lease", "10") as drive:
+    with Drive(slurm, "--select", "partition=main") as drive:
         first = submit_held(slurm, 3, 3, 4)
         slurm.wait(lambda: len(asked_nodes(drive.audit)) > 0, "the first job is started")
         drive.kill()
@@ -135,11 +141,13 @@ def test_each_task_of_an_array_is_driven(
 ) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     use(slurm, monkeypatch)
-    later = slurm.submit("true", "-N1", "-t1", "--array=1-9:2", "--begin=now+600")
-    slurm.run("scontrol", "update", f"JobId={later}_3", "StartTime=now+300", f"ReqNodeList={slurm.names[1]}")
+    now = slurm.now()
+    early, late = time_of(now + 1800), time_of(now + 3600)
+    later = slurm.submit("true", "-N1", "-t1", "--array=1-9:2", f"--begin={late}")
+    slurm.run("scontrol", "update", f"JobId={later}_3", f"StartTime={early}", f"ReqNodeList={slurm.names[1]}")
     tasks = {job.name: job for job in ask_jobs()}  # which squeue joins in one line
     assert tasks.keys() == {f"{later}_{task}" for task in range(1, 10, 2)}
-    assert tasks[f"{later}_1"].eligible - tasks[f"{later}_3"].eligible in range(298, 303)
+    assert [time_of(tasks[f"{later}_{task}"].eligible) for task in (1, 3)] == [late, early]
     assert [name for name, job in tasks.items() if job.asks] == [f"{later}_3"]
     slurm.run("scancel", str(later))
     array = slurm.submit("true", "-H", "-N2", "-t1", "--array=1-9:2")

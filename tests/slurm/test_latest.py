@@ -15,7 +15,7 @@ from transom.models import Cluster, JobTable, Window
 from transom.simulation.passes.window_pass import planned_starts
 from transom.slurm.consistency import look
 from transom.slurm.latest.latest_starts import LatestStarts
-from transom.slurm.window import window_of
+from transom.slurm.window import Seen, window_of
 
 __all__ = ["transom"]
 
@@ -84,15 +84,18 @@ def test_the_plan_is_slurms(emulated_slurm: Callable[..., EmulatedSlurm], monkey
     for nodes, minutes in ((4, 15), (8, 5), (2, 8), (1, 60), (5, 30), (3, 5), (2, 45)):
         slurm.submit("true", "-N", str(nodes), "-t", str(minutes))
 
+    looks: list[Seen] = []
+
     def planned() -> bool:
-        lines = slurm.run("squeue", "-h", "-t", "PD", "-o", "%i %S %Y").splitlines()
-        return all(len(line.split()) == 3 and "N/A" not in line and "(null)" not in line for line in lines)
+        """Whether a look shows a place for each job: Slurm plans anew every second."""
+        looks.append(window_of(look()))
+        waiting = [job for job in looks[-1].jobs.values() if job.waits]
+        return len(waiting) == 7 and all(job.start > 0 and job.planned for job in waiting)
 
     slurm.wait(planned, "Slurm has planned all jobs", LONG)
-    seen, latest = window_of(look()), LatestStarts(0)
+    seen, latest = looks[-1], LatestStarts(0)
     latest.note(seen, list(seen.jobs.values()))
     waiting = [job for job in seen.jobs.values() if job.waits]
-    assert len(waiting) == 7
     assert {job.name: abs((latest.of(job.name) or 0) - job.start) <= 5 for job in waiting} == {
         job.name: True for job in waiting
     }, {job.name: (latest.of(job.name), job.start) for job in waiting}

@@ -58,8 +58,9 @@ def with_lua(start: Callable[..., EmulatedSlurm], lease: int) -> EmulatedSlurm:
 
 def told(slurm: EmulatedSlurm, job: int) -> tuple[str, bool]:
     """The comment of a job, and whether its begin time is after its submission."""
-    comment = slurm.run("squeue", "-h", "-j", str(job), "-o", "%k").strip()
-    at = slurm.run("squeue", "-h", "-j", str(job), "-o", "%V %S").split()
+    asked = ("squeue", "-h", "--states=all", "-j", str(job), "-o")  # it may have run meanwhile
+    comment = slurm.run(*asked, "%k").strip()
+    at = slurm.run(*asked, "%V %S").split()
     return comment, at[0] < at[1]
 
 
