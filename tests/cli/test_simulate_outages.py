@@ -14,6 +14,9 @@ from tests.cli.conftest import Ran
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
 
+DRAINS = "drain,20000,80000,400,\ndrain,150000,190000,0-255,\n"
+"""Of which jobs go on."""
+
 Run = Callable[..., tuple[int, str]]
 
 
@@ -30,7 +33,9 @@ def run(transom: Callable[..., Ran]) -> Run:
 
 def test_a_replay_with_outages_is_recorded_and_judged(run: Run, tmp_path: Path) -> None:
     stated = tmp_path / "outages.csv"
-    stated.write_text("kind,begin,end,nodes,announced\nfailure,100000,140000,0-511,\nmaintenance,200000,210000,300,\n")
+    stated.write_text(
+        "kind,begin,end,nodes,announced\nfailure,100000,140000,0-511,\nmaintenance,200000,210000,300,\n" + DRAINS
+    )
     out = tmp_path / "out"
     command = ("simulate", TRACE, "--jobs", "300", "--policy", "fcfs-easy", "--out", str(out), "--no-figures", "--json")
     status, text = run(*command, "--outages", str(stated), "--outages", "mtbf=5y,mttr=4h")
@@ -41,6 +46,9 @@ def test_a_replay_with_outages_is_recorded_and_judged(run: Run, tmp_path: Path) 
     assert figures["failures"] >= 512
     assert figures["requeued"] == len(attempts) > 0
     assert figures["lost_node_seconds"] > 0
+    drained = pl.read_parquet(out / "fcfs-easy" / "outages.parquet").filter(pl.col("kind") == "drain")
+    assert set(drained["row"]) == {2, 3}
+    assert (drained["begin"] > pl.Series([20_000, 150_000]).gather(drained["row"] - 2)).any()
     assert run("check", TRACE, str(out))[0] == 0
     before = (out / "fcfs-easy" / "jobs.parquet").stat().st_mtime_ns
     run(*command, "--outages", str(stated), "--outages", "mtbf=5y,mttr=4h")

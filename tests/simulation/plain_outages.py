@@ -1,7 +1,8 @@
 """A slow replay with outages that shares nothing with the engine: node by node over lists and sets, to compare with.
 
 At one instant: ends, submissions, announcements, nodes that come back, nodes that go, windows that state a number;
-then a pass. Known of the future are walltimes and announced maintenance; a failed node comes back nobody knows when.
+then a pass. Known of the future are walltimes and announced maintenance; a failed or drained node comes back nobody
+knows when. A drained node is out as long as no job runs there.
 """
 
 from __future__ import annotations
@@ -50,12 +51,18 @@ class PlainReplay:
 
     # The machine.
 
+    def busy(self) -> dict[int, int]:
+        return {n: job for job in self.running for n in self.told.nodes.get(job, ())}
+
+    def drained(self) -> set[int]:
+        return {n for row in self.down if row.kind == "drain" for n in row.ids().tolist()}
+
     def out(self) -> set[int]:
-        return {n for row in self.down for n in row.ids().tolist()} | {n for held in self.taken.values() for n in held}
+        away = {n for row in self.down if row.kind != "drain" for n in row.ids().tolist()}
+        return away | {n for held in self.taken.values() for n in held} | (self.drained() - self.busy().keys())
 
     def idle(self) -> list[int]:
-        busy = {n for job in self.running for n in self.told.nodes[job]}
-        return [n for n in self.all_nodes if n not in busy and n not in self.out()]
+        return [n for n in self.all_nodes if n not in self.busy() and n not in self.out()]
 
     def known(self) -> list[tuple[int, Outage]]:
         return [
@@ -67,6 +74,8 @@ class PlainReplay:
     def service_at(self, time: int) -> int:
         """Nodes in service then, as far as it is known now."""
         away = {n for row in self.down if row.kind == "failure" for n in row.ids().tolist()}
+        busy = self.busy()
+        away |= {n for n in self.drained() if n not in busy or self.expected(busy[n]) <= time}
         number = 0
         for k, row in self.known():
             if not (row.begin <= time < row.end):
@@ -186,7 +195,7 @@ class PlainReplay:
         self.down = [row for row in self.down if row.end > self.now]
         for row in self.rows:
             if row.ranges and row.begin == self.now:
-                for job in sorted(self.running):
+                for job in sorted(self.running) if row.kind != "drain" else ():
                     if set(row.ids().tolist()) & set(self.told.nodes[job]):
                         self.interrupt(job)
                 self.down.append(row)
@@ -199,11 +208,13 @@ class PlainReplay:
                 if idle := self.idle():
                     self.taken[k].add(idle[-1])
                     continue
-                holders = {n: job for job in self.running for n in self.told.nodes[job]}
+                holders = {n: job for n, job in self.busy().items() if n not in self.drained()}
                 if not holders:
                     break
                 self.interrupt(holders[max(holders)])
         borders = {time for row in self.rows for time in (row.begin, row.end) if time >= self.now} | {self.now}
+        borders |= {time for time in self.before if time >= self.now}
+        borders |= {self.expected(job) for n, job in self.busy().items() if n in self.drained()}
         known = {time: self.service_at(time) for time in borders}
         for time, level in known.items():
             last = max((t for t in self.before if t <= time), default=None)

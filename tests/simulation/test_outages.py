@@ -15,7 +15,7 @@ from transom.learned.dras.process.process import AgentConfig, begin, candidates_
 from transom.learned.dras.process.state_from_window import new_decision_state
 from transom.models import PAPER, Cluster, FatTree, Job
 from transom.simulation import Schedule, simulate
-from transom.simulation.core.outage_log import OUTAGE_COLUMNS
+from transom.simulation.core.outage_log import DRAIN, FAILURE, OUTAGE_COLUMNS
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.output.outage_verification import check_outages
@@ -47,7 +47,7 @@ def drawn_workload(rng: np.random.Generator, overrun: bool) -> Workload:
 
 
 def drawn_outages(rng: np.random.Generator) -> list[Outage]:
-    """A few failures and windows of 8 nodes, with many ties."""
+    """A few failures, drains and windows of 8 nodes, with many ties."""
     rows = []
     for _ in range(rng.integers(1, 6)):
         begin = int(rng.integers(0, 41))
@@ -59,6 +59,11 @@ def drawn_outages(rng: np.random.Generator) -> list[Outage]:
             continue
         announced = None if rng.random() < 0.5 else int(rng.integers(0, begin + 1))
         rows.append(Outage("maintenance", begin, end, number, ranges if rng.random() < 0.5 else (), announced))
+    for _ in range(rng.integers(0, 4)):
+        begin, low = int(rng.integers(0, 41)), int(rng.integers(0, 8))
+        high = int(rng.integers(low, 8))
+        drain = Outage("drain", begin, begin + int(rng.integers(1, 16)), high - low + 1, ((low, high),))
+        rows.insert(int(rng.integers(0, len(rows) + 1)), drain)
     return rows
 
 
@@ -109,7 +114,7 @@ def nodes(runs: Any, j: int) -> list[int]:
 @numbers(100, 400)
 @pytest.mark.parametrize("backfilling", ["none", "easy", "conservative", "slurm", "dras"])
 def test_equals_a_brute_force(backfilling: str, numbers: range) -> None:
-    hit = 0
+    hit = gone_on = 0
     for seed in numbers:
         rng = np.random.default_rng(seed)
         workload = drawn_workload(rng, backfilling != "conservative" and rng.random() < 0.5)
@@ -127,7 +132,10 @@ def test_equals_a_brute_force(backfilling: str, numbers: range) -> None:
         assert check_outages(workload, schedule, schedule.runs, outages, 0) == []
         assert schedule.outages is not None
         hit += len(schedule.outages.job)
+        log = schedule.outages
+        gone_on += sum(log.begin[i] > rows[log.row[i]].begin for i in np.flatnonzero(log.kind == DRAIN))
     assert hit > len(numbers) // 4
+    assert gone_on > len(numbers) // 4  # nodes that were drained under a job, and left with its end
 
 
 POLICIES = [
@@ -156,6 +164,8 @@ def stated(workload: Workload, on_failure: OnFailure = "requeue") -> Outages:
         Outage("maintenance", end // 4, end // 4 + 20_000, 300, (), end // 8),
         Outage("maintenance", end // 2, end // 2 + 20_000, 256, ((0, 255),)),
         Outage("failure", end // 3, end // 3 + 5_000, 40),
+        Outage("drain", end // 5, end // 5 + 30_000, 200),
+        Outage("drain", 2 * end // 3, 2 * end // 3 + 10_000, 128, ((256, 383),)),
     )
     return Outages(rows, 2e8, 3600, on_failure)
 
@@ -202,7 +212,7 @@ def test_the_judge_sees_what_is_wrong(lublin: Workload) -> None:
         changed = replace(schedule, outages=replace(log, **changes))
         return " ".join(check_outages(lublin, changed, runs, outages, 0))
 
-    assert "was not stated" in wrong(end=np.where(log.row == 0, log.end, log.end + 1))
+    assert "was not stated" in wrong(end=np.where((log.row == 0) | (log.kind == DRAIN), log.end, log.end + 1))
     one = np.arange(len(log.row)) == np.flatnonzero(log.row == 2)[0]
     assert "is not recorded" in wrong(**{name: getattr(log, name)[~one] for name in OUTAGE_COLUMNS})
     assert "none of its nodes" in wrong(stop=log.stop - 1)
@@ -213,6 +223,50 @@ def test_the_judge_sees_what_is_wrong(lublin: Workload) -> None:
     there = replace(schedule, start=moved, end=moved + lublin.runtime)
     assert "runs while its nodes" in " ".join(check_outages(lublin, there, runs, outages, 0))
     assert "recording has none" in check_outages(lublin, replace(schedule, outages=None), runs, outages, 0)[0]
+
+
+def test_jobs_on_drained_nodes_go_on_and_none_starts_there() -> None:
+    """Jobs 1 and 2 run on nodes 0 to 2 when 0 to 3 are drained; job 3 takes the only node that is left, job 4 waits."""
+    told = [(1, 0, 2, 10, 10), (2, 0, 1, 30, 30), (3, 6, 1, 99, 9), (4, 7, 2, 5, 5), (5, 26, 3, 5, 5)]
+    jobs = [TracedJob(Job(id_, submit, nodes, walltime), runtime) for id_, submit, nodes, walltime, runtime in told]
+    workload = Workload.of(jobs, Cluster(5), "by hand")
+    outages = Outages((Outage("drain", 5, 25, 4, ((0, 3),)), Outage("failure", 28, 29, 1, ((2, 2),))))
+    schedule = simulate(workload, "fcfs-easy", outages=outages)
+    log, runs = schedule.outages, schedule.runs
+    assert log is not None
+    assert runs is not None
+    # Job 2 is not touched by the drain, and comes back after a failure of its node; jobs 4 and 5 wait for its end.
+    assert dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True)) == {
+        1: 0,
+        2: 28,
+        3: 6,
+        4: 25,
+        5: 30,
+    }
+    assert [nodes(runs, k) for k in range(5)] == [[0, 1], [3], [4], [0, 1], [0, 1, 2]]
+    rows = list(zip(*(getattr(log, name).tolist() for name in OUTAGE_COLUMNS), strict=True))
+    # Node 2 was held until after the drain: it was never out of service for it.
+    assert rows == [(DRAIN, 0, 5, 25, 3, 3), (DRAIN, 0, 10, 25, 0, 1), (FAILURE, 1, 28, 29, 2, 2)]
+    assert log.node_seconds(0, 100) == 20 + 2 * 15 + 1
+
+    def wrong(**changes: Any) -> str:
+        changed = replace(schedule, outages=replace(log, **changes))
+        return " ".join(check_outages(workload, changed, runs, outages, 0))
+
+    assert wrong() == ""
+    assert "drains node 0: it is out of service from 9 s on, expected 10 s" in wrong(begin=np.array([5, 9, 28]))
+    assert "drains node 0: it is out of service from 12 s on, expected 10 s" in wrong(begin=np.array([5, 12, 28]))
+    assert "twice or not until its end" in wrong(end=np.array([25, 24, 29]))
+    assert "drains node 2: it is out of service from 10 s on, expected never" in wrong(last=np.array([3, 2, 2]))
+    keep = {name: getattr(log, name)[1:] for name in OUTAGE_COLUMNS}
+    assert "drains node 3: it is never out of service, expected 5 s" in wrong(**keep)
+    # Started on a drained node, as if nobody knew.
+    early = replace(schedule, start=np.where(schedule.jobs.id == 4, 12, schedule.start))
+    early = replace(early, end=early.start + workload.runtime)
+    assert "job 4: runs while its nodes" in " ".join(check_outages(workload, early, runs, outages, 0))
+    # A drain ends no job: an attempt that ended with one is an error.
+    ended = replace(log, kind=np.array([DRAIN, DRAIN, DRAIN]), row=np.array([0, 0, 0]))
+    assert "none of its nodes" in " ".join(check_outages(workload, replace(schedule, outages=ended), runs, outages, 0))
 
 
 def test_the_law_draws_exponential_times_from_the_seed() -> None:

@@ -14,13 +14,17 @@ HEADER = "kind,begin,end,nodes,announced\n"
 
 def test_a_file_and_a_law(tmp_path: Path) -> None:
     path = tmp_path / "outages.csv"
-    path.write_text(HEADER + "failure,10,20,3-7;12-12,\n\nmaintenance,30,40,5,25\nmaintenance,30,40,5,\n")
+    path.write_text(HEADER + "failure,10,20,3-7;12-12,\n\nmaintenance,30,40,5,25\nmaintenance,30,40,5,\ndrain,5,9,2,\n")
     found = parse_outages([str(path), "mtbf=30d,mttr=90m"], 20, "lose")
     assert found.rows == (
         Outage("failure", 10, 20, 6, ((3, 7), (12, 12))),
         Outage("maintenance", 30, 40, 5, (), 25),
         Outage("maintenance", 30, 40, 5),
+        Outage("drain", 5, 9, 2),
     )
+    drawn = [found.stated(20, seed)[3].ids().tolist() for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(set(drawn[0])) == 2
     assert (found.mtbf, found.mttr, found.on_failure) == (30 * 86_400, 5400, "lose")
     assert outages_of(outage_card(found)) == found
 
@@ -28,7 +32,7 @@ def test_a_file_and_a_law(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("crash,1,2,1,", "kind must be failure or maintenance, got 'crash'"),
+        ("crash,1,2,1,", "kind must be failure, drain or maintenance, got 'crash'"),
         ("failure,x,2,1,", "begin must be a whole number of seconds"),
         ("failure,5,5,1,", "end must be > begin = 5 s, got 5"),
         ("failure,5,6,0,", "nodes must be a count > 0 or ids"),
@@ -37,6 +41,7 @@ def test_a_file_and_a_law(tmp_path: Path) -> None:
         ("failure,5,6,3-20,", "states node 20, the machine has 0 to 19"),
         ("failure,5,6,21,", "states 21 nodes, the machine has 20"),
         ("failure,5,6,1,4", "a failure is not announced"),
+        ("drain,5,6,1,4", "a drain is not announced"),
         ("maintenance,5,6,1,7", "announced must be <= begin = 5 s, got 7"),
         ("maintenance,5,6", "has 3 values, the header 5 columns"),
     ],

@@ -65,8 +65,8 @@ def simulate(
         Rules other than the textbook's are for cross-checks: they support priority rules without or with EASY
         backfilling (``rlscheduler`` any policy), and jobs without further resources or dependencies.
     promises : records every reservation that a pass makes, moves or withdraws.
-    outages : nodes that fail or go out for maintenance. A job whose walltime would run into announced maintenance
-        does not start, even if a Python policy starts it.
+    outages : nodes that fail, are drained or go out for maintenance. A job whose walltime would run into announced
+        maintenance does not start, even if a Python policy starts it.
 
     Returns
     -------

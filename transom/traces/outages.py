@@ -1,8 +1,9 @@
-"""Outages of nodes: failures and maintenance windows, from files and from a seeded law.
+"""Outages of nodes: failures, drains and maintenance windows, from files and from a seeded law.
 
-A file is CSV with a header: ``kind`` (``failure`` or ``maintenance``), ``begin`` and ``end`` [s] on the trace's clock,
-``nodes`` (how many, or ids such as ``3-7;12``; a single id is ``12-12``) and, for maintenance, ``announced`` [s]; empty
-or absent: from the start. A law is ``mtbf=30d,mttr=4h``: mean times between failures of a node and to its repair.
+A file is CSV with a header: ``kind`` (``failure``, ``drain`` or ``maintenance``), ``begin`` and ``end`` [s] on the
+trace's clock, ``nodes`` (how many, or ids such as ``3-7;12``; a single id is ``12-12``) and, for maintenance,
+``announced`` [s]; empty or absent: from the start. A law is ``mtbf=30d,mttr=4h``: mean times between failures of a node
+and to its repair.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ OnFailure = Literal["requeue", "lose"]
 MOST_NODES = 10_000_000
 """Nodes of a machine of which each is watched."""
 
+KINDS = ("failure", "drain", "maintenance")
+
 _COLUMNS = ("kind", "begin", "end", "nodes", "announced")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 _LAST = 2**53  # instants beyond are not those of a clock [s]
@@ -36,7 +39,8 @@ class Outage(NamedTuple):
     """One row: from ``begin`` until before ``end`` [s] nodes are out of service.
 
     ``number`` nodes; which, say the ranges of ids (first, last), where there are any. ``announced`` [s]: since when
-    maintenance is known; None: from the start. A failure is never known before.
+    maintenance is known; None: from the start. A failure or a drain is never known before. Jobs that run on drained
+    nodes go on: a node is out of service once it has none.
     """
 
     kind: str
@@ -57,7 +61,7 @@ class Outages:
 
     Parameters
     ----------
-    rows : stated failures and maintenance windows.
+    rows : stated failures, drains and maintenance windows.
     mtbf, mttr : of the law, mean time between failures of a node in service and mean time to repair [s], exponential;
         None: there is no law.
     on_failure : ``requeue``: a job on a failed node waits again, as of its submission, and starts from zero; ``lose``:
@@ -83,7 +87,7 @@ class Outages:
                 raise SpecError(f"outages: {name} must be at least 1 s and at most {_LAST} s, got {value:g}")
 
     def stated(self, nodes: int, seed: int) -> list[Outage]:
-        """The rows with ids for every failure: which nodes fail where only their number is stated is drawn.
+        """The rows with ids for every failure and drain: which nodes where only their number is stated is drawn.
 
         Parameters
         ----------
@@ -100,7 +104,7 @@ class Outages:
         for k, row in enumerate(self.rows):
             if row.number > nodes or any(high >= nodes for _, high in row.ranges):
                 raise SpecError(f"outages: row {k + 1}: {_beyond(row, nodes)}")
-            if row.kind == "failure" and not row.ranges:
+            if row.kind != "maintenance" and not row.ranges:
                 ids = np.sort(stream(seed, "outages", k).choice(nodes, row.number, replace=False))
                 found.append(row._replace(ranges=tuple((int(i), int(i)) for i in ids)))
             else:
@@ -224,16 +228,16 @@ def read_outages(path: Path, nodes: int) -> list[Outage]:
 
 def _row(cells: dict[str, str], nodes: int) -> Outage:
     kind = cells["kind"]
-    if kind not in ("failure", "maintenance"):
-        raise ValueError(f"kind must be failure or maintenance, got {kind!r}")
+    if kind not in KINDS:
+        raise ValueError(f"kind must be failure, drain or maintenance, got {kind!r}")
     begin, end = _instant(cells, "begin"), _instant(cells, "end")
     if end <= begin:
         raise ValueError(f"end must be > begin = {begin} s, got {end}")
     announced = None
     if cells.get("announced"):
         announced = _instant(cells, "announced")
-        if kind == "failure":
-            raise ValueError("a failure is not announced")
+        if kind != "maintenance":
+            raise ValueError(f"a {kind} is not announced")
         if announced > begin:
             raise ValueError(f"announced must be <= begin = {begin} s, got {announced}")
     row = Outage(kind, begin, end, *_nodes(cells["nodes"]), announced)

@@ -154,8 +154,8 @@ def command(
     much of a difference is noise.
 
     --cluster places jobs on the nodes of a fat tree and reports hop costs. Placement does not change start times.
-    --resources adds demands for further resources, and --outages adds node failures and maintenance. Both are drawn
-    with --seed and are the same under every policy. With outages, figures refer to the nodes in service.
+    --resources adds demands for further resources, and --outages adds node failures, drains and maintenance. Both are
+    drawn with --seed and are the same under every policy. With outages, figures refer to the nodes in service.
 
     --rules replays under the event rules of another program, to compare with its published results. rlscheduler
     draws random sequences, or replays the one given by --start and --jobs. With --machines, the trace holds jobs of

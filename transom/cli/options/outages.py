@@ -19,7 +19,7 @@ OutagesOption = Annotated[
     typer.Option(
         "--outages",
         metavar="FILE|LAW",
-        help="Node failures and maintenance: a CSV file with the columns kind, begin, end, "
+        help="Node failures, drains and maintenance: a CSV file with the columns kind, begin, end, "
         "nodes, announced, or random failures such as mtbf=30d,mttr=4h, drawn with "
         "--seed. Repeat to combine both.",
     ),

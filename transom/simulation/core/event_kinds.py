@@ -30,9 +30,9 @@ class Kind(IntEnum):
     TIMER = 2
     """A pass asked to be woken, or a maintenance window is announced."""
     NODE_UP = 3
-    """A failed node is repaired, or stated nodes come back from maintenance."""
+    """A failed node is repaired, stated nodes come back from maintenance, or a drain ends."""
     NODE_DOWN = 4
-    """A node fails, or stated nodes go out for maintenance."""
+    """A node fails, stated nodes go out for maintenance, or nodes are drained."""
     CAPACITY = 5
     """A window that states a number of nodes begins or ends."""
 

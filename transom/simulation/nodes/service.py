@@ -18,6 +18,7 @@ from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import ATTEMPT_COLUMNS, FAILURE, MAINTENANCE, OUTAGE_COLUMNS, OutageLog
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
+from transom.simulation.nodes.draining import Drains
 from transom.simulation.nodes.occupancy import Occupancy
 from transom.simulation.nodes.sections import sections_of
 from transom.simulation.nodes.service_plan import Known, Plan, plan_of
@@ -68,6 +69,7 @@ class Service:
         self._failed, self._out = np.zeros(self._nodes, np.int64), np.zeros(self._nodes, np.int64)
         self._taken = np.full(self._nodes, _NOWHERE)  # by which window that states a number
         self._since = np.zeros(self._nodes, np.int64)
+        self._drains = Drains(self._nodes)
 
         self._rows = outages.stated(self._nodes, seed)
         self._coming: list[tuple[int, int, Kind, int, IntArray, int]] = []  # time, number, kind, row, ids, end
@@ -91,9 +93,11 @@ class Service:
         self.limits = int(near.max(initial=0))
         """How many windows may begin during the longest walltime, at most."""
         self.columns = self.limits if limited else 0
-        self.room = 2 * (2 * len(self._rows) + self.limits)
+        drained = min(sum(row.number for row in self._rows if row.kind == "drain"), self._nodes)
+        self.room = 2 * (2 * len(self._rows) + drained + self.limits)
         """What the plan of the service takes behind the counters of the state."""
         self._plan, self._serving = Plan((), ()), self._nodes
+        self._leaving = False  # whether jobs run on drained nodes
         self._near: list[int] = []
         self._state: State
         self._interrupted = np.zeros(len(workload), np.int64)
@@ -130,7 +134,7 @@ class Service:
             self._bring_up(self._due[kind])
         elif kind == Kind.NODE_DOWN and kind in self._due:
             self._bring_down(self._due[kind], now)
-        elif kind == Kind.CAPACITY and self._due:
+        elif kind == Kind.CAPACITY and (self._due or self._leaving):
             self._change_windows(self._due.get(kind, []), now)
             self._renew(now)
 
@@ -144,13 +148,20 @@ class Service:
 
     def _bring_up(self, due: list[tuple[int, IntArray, int]]) -> None:
         for row, ids, _ in due:
-            self._out[ids] -= 1
-            if row == _NOWHERE or self._rows[row].kind == "failure":
-                self._failed[ids] -= 1
-            self._restore(ids[(self._out[ids] == 0) & (self._taken[ids] == _NOWHERE)])
+            away = ids[self._out_of_service()[ids]]  # where a job runs on a drained node, it never was
+            if row != _NOWHERE and self._rows[row].kind == "drain":
+                self._drains.end(row)
+            else:
+                self._out[ids] -= 1
+                if row == _NOWHERE or self._rows[row].kind == "failure":
+                    self._failed[ids] -= 1
+            self._restore(away[~self._out_of_service()[away]])
 
     def _bring_down(self, due: list[tuple[int, IntArray, int]], now: int) -> None:
         for row, ids, end in due:
+            if row != _NOWHERE and self._rows[row].kind == "drain":
+                self._drain(row, ids, end, now)
+                continue
             failure = row == _NOWHERE or self._rows[row].kind == "failure"
             ranges = [(int(ids[0]), int(ids[0]))] if row == _NOWHERE else list(self._rows[row].ranges)
             self._log += [(FAILURE if failure else MAINTENANCE, row, now, end, *each) for each in ranges]
@@ -159,6 +170,15 @@ class Service:
             self._out[ids] += 1
             self._failed[ids] += failure
             self._withdraw(serving, now)
+
+    def _drain(self, row: int, ids: IntArray, end: int, now: int) -> None:
+        """Take nodes out of service on which no job runs; the others follow as their jobs end."""
+        self._push(end, Kind.NODE_UP, row, ids)
+        free = ids[self._owner[ids] == _NOWHERE]
+        idle = free[~self._out_of_service()[free]]
+        self._drains.begin(row, ids, end)
+        self._log += self._drains.pieces(free, now, (row,))
+        self._mark_out(idle)
 
     def _change_windows(self, due: list[tuple[int, IntArray, int]], now: int) -> None:
         """End the windows that are over, begin the others; a node that came back may go to one that lacks nodes."""
@@ -171,13 +191,13 @@ class Service:
             held = np.flatnonzero(self._taken == row)
             self._note_window(row, held, now)
             self._taken[held] = _NOWHERE
-            self._restore(held[self._out[held] == 0])
+            self._restore(held[~self._out_of_service()[held]])
         for row in sorted(self._open):
             lacking = self._rows[row].number - int((self._taken == row).sum())
             while lacking > 0:
                 idle = self._occupancy.idle()
                 if not len(idle):
-                    busy = np.flatnonzero(self._owner != _NOWHERE)
+                    busy = np.flatnonzero((self._owner != _NOWHERE) & ~self._drains.nodes)
                     if not len(busy):
                         break
                     self._interrupt(int(self._owner[busy[-1]]), now)
@@ -196,6 +216,10 @@ class Service:
         for job in np.unique(self._owner[ids]).tolist():
             if job != _NOWHERE:
                 self._interrupt(job, now)
+        self._mark_out(ids[~self._drains.nodes[ids]])  # drained ones have left with their jobs
+
+    def _mark_out(self, ids: IntArray) -> None:
+        """Idle nodes are no longer in service."""
         self._occupancy.mark(ids, True)
         self._state.free[0] -= len(ids)
 
@@ -214,7 +238,8 @@ class Service:
         s.at[events.REPLAN] = 1
 
     def _out_of_service(self) -> BoolArray:
-        out: BoolArray = (self._out > 0) | (self._taken != _NOWHERE)
+        drained = self._drains.nodes & (self._owner == _NOWHERE)
+        out: BoolArray = (self._out > 0) | (self._taken != _NOWHERE) | drained
         return out
 
     def _note_window(self, row: int, held: IntArray, end: int) -> None:
@@ -232,7 +257,11 @@ class Service:
         at = self._state.at
         self._known = [k for k in self._known if self._rows[k].end > now]
         lacking = {k: self._rows[k].number - int((self._taken == k).sum()) for k in self._open}
-        known = Known(self._failed > 0, self._taken, [(k, self._rows[k]) for k in self._known], lacking)
+        draining = self._drains.nodes & (self._owner != _NOWHERE)
+        self._leaving = bool(draining.any())
+        away = (self._failed > 0) | (self._drains.nodes & ~draining)
+        rows = [(k, self._rows[k]) for k in self._known]
+        known = Known(away, self._taken, rows, lacking, self._ends_on(draining, now) if self._leaving else {})
         plan, serving = plan_of(known, now), int((~self._out_of_service()).sum())
         if first or plan.changes != self._plan.after(now) or serving != self._plan.level(self._serving, now):
             at[events.REPLAN] = 1
@@ -240,6 +269,12 @@ class Service:
         at[events.PASSED] = 0
         at[events.CHANGES] = len(plan.changes)
         at[events.COUNTERS : events.COUNTERS + 2 * len(plan.changes)] = np.array(plan.changes, np.int64).ravel()
+
+    def _ends_on(self, draining: BoolArray, now: int) -> dict[int, IntArray]:
+        """The drained nodes on which jobs run, by the ends that are expected of these [s]."""
+        ids, jobs = np.flatnonzero(draining), self._state.jobs[self._owner[draining]]
+        ends = np.maximum(jobs[:, events.START] + jobs[:, events.WALLTIME], now + 1)
+        return {int(end): ids[ends == end] for end in np.unique(ends)}
 
     def prepare(self) -> None:
         """Before a pass, say what limits the jobs that would run beyond the begin of a window."""
@@ -298,6 +333,9 @@ class Service:
             self._occupancy.release(job)
             self._owner[ids] = _NOWHERE
             self._placed[job] = False
+            if len(left := ids[self._drains.nodes[ids]]):
+                self._mark_out(left)
+                self._log += self._drains.pieces(left, int(self._state.at[events.NOW]))
 
     def allocate_started(self) -> None:
         """Give nodes to the jobs that the last pass has started."""

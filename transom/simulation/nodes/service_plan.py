@@ -13,15 +13,17 @@ from transom.traces.outages import Outage
 class Known(NamedTuple):
     """What is known at an instant.
 
-    ``failed`` ``(nodes,)``: which nodes have failed, nobody knows until when; ``taken`` ``(nodes,)``: the row of
-    the window that states a number and has taken the node, or -1; ``rows``: announced windows with their rows, none of
-    which is over; ``lacking``: by row, how many nodes a window that has begun has not found.
+    ``away`` ``(nodes,)``: which nodes have failed or are drained, nobody knows until when; ``taken`` ``(nodes,)``: the
+    row of the window that states a number and has taken the node, or -1; ``rows``: announced windows with their rows,
+    none of which is over; ``lacking``: by row, how many nodes a window that has begun has not found; ``leaving``: the
+    drained nodes on which jobs run, by the expected ends of these [s], all to come.
     """
 
-    failed: BoolArray
+    away: BoolArray
     taken: IntArray
     rows: Sequence[tuple[int, Outage]]
     lacking: Mapping[int, int]
+    leaving: Mapping[int, IntArray]
 
 
 class Plan(NamedTuple):
@@ -41,10 +43,12 @@ class Plan(NamedTuple):
 
 def plan_of(known: Known, now: int) -> Plan:
     """What follows from what is known for the time after ``now``."""
-    if not known.rows:
+    if not known.rows and not known.leaving:
         return Plan((), ())
-    times = sorted({time for _, row in known.rows for time in (row.begin, row.end) if time > now})
-    reasons = known.failed.astype(int) + (known.taken >= 0)
+    times = sorted(
+        {time for _, row in known.rows for time in (row.begin, row.end) if time > now} | known.leaving.keys()
+    )
+    reasons = known.away.astype(int) + (known.taken >= 0)
     short = sum(known.lacking.values())
     for _, row in known.rows:
         if row.ranges and row.begin <= now:
@@ -67,6 +71,8 @@ def plan_of(known: Known, now: int) -> Plan:
             for low, high in row.ranges:
                 part = reasons[low : high + 1]
                 part += sign
+        if time in known.leaving:
+            reasons[known.leaving[time]] += 1
         serving = int((reasons == 0).sum())
         level = max(0, serving - short)
         if level != before:

@@ -1,9 +1,9 @@
 """What outages did, on disk: ``outages.parquet`` and ``attempts.parquet`` beside the jobs and decisions of a replay.
 
-``outages.parquet`` holds a row per outage and range of nodes: ``kind`` (failure, maintenance), ``row`` (of what was
-stated, from 0; -1: by the law), ``begin``, ``end`` [s], ``first``, ``last`` (node ids). ``attempts.parquet`` holds a
-row per attempt of a job that an outage ended, in the order of their ends: ``job_id, attempt`` (from 1), ``start, end``,
-``outcome`` (requeued, lost) and ``node_ids``. The last attempt of a job stands in ``jobs.parquet``.
+``outages.parquet`` holds a row per outage and range of nodes: ``kind`` (failure, maintenance, drain), ``row`` (of what
+was stated, from 0; -1: by the law), ``begin``, ``end`` [s], ``first``, ``last`` (node ids). ``attempts.parquet`` holds
+a row per attempt of a job that an outage ended, in the order of their ends: ``job_id, attempt`` (from 1), ``start,
+end``, ``outcome`` (requeued, lost) and ``node_ids``. The last attempt of a job stands in ``jobs.parquet``.
 """
 
 from __future__ import annotations

@@ -4,43 +4,55 @@ from __future__ import annotations
 
 import numpy as np
 
+from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
-from transom.simulation.core.outage_log import FAILURE, MAINTENANCE, OUTAGE_COLUMNS, OutageLog
+from transom.simulation.core.outage_log import DRAIN, FAILURE, MAINTENANCE, OUTAGE_COLUMNS, OutageLog, levels_of
 from transom.simulation.core.schedule import Schedule
-from transom.traces.outages import Outages, failures
+from transom.traces.outages import Outage, Outages, failures
 from transom.traces.workload import Workload
 
 
 def check_outages(workload: Workload, schedule: Schedule, runs: NodeRuns, outages: Outages, seed: int) -> list[str]:
     """Everything that is wrong with outages and attempts, in words; empty if they stand.
 
-    What was stated, and what the law draws from the seed, went out of service, and nothing else; no job holds a node
-    that is down; an attempt is ended by an outage of one of its nodes, before the job would have ended, and the next
-    one comes after it; jobs are requeued or lost as stated. That nodes in service are not oversubscribed is
-    for :func:`~transom.simulation.output.verification.check_schedule`.
+    What was stated, and what the law draws from the seed, went out of service, and nothing else, drained nodes from
+    the end of the job that ran there; no job holds a node that is down; an attempt is ended by an outage of one of its
+    nodes, before the job would have ended, and the next one comes after it; jobs are requeued or lost as stated. That
+    nodes in service are not oversubscribed is for
+    :func:`~transom.simulation.output.verification.check_schedule`.
     """
     log = schedule.outages
     if log is None:
         return ["the replay had outages, the recording has none"]
     wrong = [] if log.on_failure == outages.on_failure else [f"jobs are stated to {log.on_failure}"]
-    last = int(schedule.end.max()) if len(schedule) else 0
-    wrong += _wrong_rows(workload, log, outages, seed, last)
+    wrong += _wrong_rows(workload, schedule, runs, outages, seed)
     wrong += _held_while_down(schedule, runs, log)
     return wrong + _wrong_attempts(workload, schedule, log)
 
 
-def _wrong_rows(workload: Workload, log: OutageLog, outages: Outages, seed: int, last: int) -> list[str]:
-    nodes = workload.cluster.num_nodes
+def _wrong_rows(workload: Workload, schedule: Schedule, runs: NodeRuns, outages: Outages, seed: int) -> list[str]:
+    log, nodes = schedule.outages, workload.cluster.num_nodes
+    assert log is not None
+    last = int(schedule.end.max()) if len(schedule) else 0
     recorded = set(zip(*(getattr(log, name).tolist() for name in OUTAGE_COLUMNS), strict=True))
     expected = set()
-    for k, row in enumerate(outages.stated(nodes, seed)):
+    stated = outages.stated(nodes, seed)
+    drains = {k: _drained(row, schedule, runs, log) for k, row in enumerate(stated) if row.kind == "drain"}
+    for k, row in enumerate(stated):
+        if k in drains:
+            pieces = {each for each in recorded if each[:2] == (DRAIN, k)}
+            recorded -= pieces
+            if fault := _wrong_drain(k, row, drains[k], sorted(pieces), last):
+                return [fault]
+            continue
         kind = FAILURE if row.kind == "failure" else MAINTENANCE
         if row.ranges and row.begin <= last:
             expected |= {(kind, k, row.begin, row.end, *each) for each in row.ranges}
         elif not row.ranges:
             pieces = {each for each in recorded if each[:2] == (kind, k)}
             recorded -= pieces
-            if fault := _wrong_window(k, row.begin, row.end, row.number, sorted(pieces), log, nodes, last):
+            unavailable = _unavailable(log, [(stated[i], out) for i, out in drains.items()])
+            if fault := _wrong_window(k, row, sorted(pieces), unavailable, nodes, last):
                 return [fault]
     if outages.mtbf is not None and len(workload):
         for until, rows in failures(outages, nodes, int(workload.jobs.submit[0]), seed):
@@ -60,11 +72,54 @@ def _wrong_rows(workload: Workload, log: OutageLog, outages: Outages, seed: int,
     return []
 
 
+def _drained(row: Outage, schedule: Schedule, runs: NodeRuns, log: OutageLog) -> IntArray:
+    """From when on each node of a drain is out of service [s]: its begin, or the end of a job that ran there then."""
+    ids, since = row.ids(), np.full(schedule.cluster.num_nodes, row.begin)
+    for held, start, end in ((runs, schedule.start, schedule.end), (log.runs, log.start, log.stop)):
+        for job in np.flatnonzero((start < row.begin) & (end > row.begin)).tolist():
+            for run in range(int(held.offsets[job]), int(held.offsets[job + 1])):
+                part = since[held.first[run] : held.last[run] + 1]
+                np.maximum(part, end[job], out=part)
+    found: IntArray = since[ids]
+    return found
+
+
+def _wrong_drain(k: int, row: Outage, since: IntArray, pieces: list[tuple[int, ...]], last: int) -> str:
+    """What is wrong with the nodes of a drain; empty if nothing is."""
+    expected = {
+        int(node): int(begin) for node, begin in zip(row.ids(), since, strict=True) if begin < row.end and begin <= last
+    }
+    recorded: dict[int, int] = {}
+    for _, _, begin, end, first, final in pieces:
+        if end != row.end or not recorded.keys().isdisjoint(range(first, final + 1)):
+            return f"row {k + 1} drains nodes {first} to {final} from {begin} to {end} s, twice or not until its end"
+        recorded |= dict.fromkeys(range(first, final + 1), begin)
+    for node in sorted(expected.keys() | recorded.keys()):
+        due, noted = expected.get(node), recorded.get(node)
+        # What happens at the very instant of the last end may have come after it.
+        if due != noted and not (noted is None and due == last):
+            says = "is never out of service" if noted is None else f"is out of service from {noted} s on"
+            return f"row {k + 1} drains node {node}: it {says}, expected {'never' if due is None else f'{due} s'}"
+    return ""
+
+
+def _unavailable(log: OutageLog, drains: list[tuple[Outage, IntArray]]) -> tuple[IntArray, IntArray]:
+    """How many nodes are out of service or drained over time, as :meth:`OutageLog.out_of_service` says it."""
+    none = np.empty(0, np.int64)
+    ids = [row.ids() for row, _ in drains]
+    begin = np.concatenate(
+        [log.begin, *(np.full(len(each), row.begin) for each, (row, _) in zip(ids, drains, strict=True))]
+    )
+    end = np.concatenate([log.end, *(np.minimum(since, row.end) for row, since in drains)])
+    first, final = (np.concatenate([side, *ids, none]) for side in (log.first, log.last))
+    return levels_of(begin, end, first, final)
+
+
 def _wrong_window(
-    k: int, begin: int, end: int, count: int, pieces: list[tuple[int, ...]], log: OutageLog, nodes: int, last: int
+    k: int, row: Outage, pieces: list[tuple[int, ...]], unavailable: tuple[IntArray, IntArray], nodes: int, last: int
 ) -> str:
     """What is wrong with the nodes that a window of a stated number took; empty if nothing is."""
-    times, levels = log.out_of_service()
+    (times, levels), (begin, end, count) = unavailable, row[1:4]
     borders = {begin, end} | {time for each in pieces for time in each[2:4]} | set(times.tolist())
     for time in sorted(borders):
         if time >= min(end, last) or time < begin:
@@ -100,7 +155,7 @@ def _held_while_down(schedule: Schedule, runs: NodeRuns, log: OutageLog) -> list
 
 
 def _wrong_attempts(workload: Workload, schedule: Schedule, log: OutageLog) -> list[str]:
-    ids, begins = workload.jobs.id, set(log.begin.tolist())
+    ids, ending = workload.jobs.id, log.kind != DRAIN  # a drain ends no job
     ended = dict(zip(ids.tolist(), schedule.end.tolist(), strict=True))
     before: dict[int, int] = {}
     lost = set(log.lost.tolist())
@@ -117,9 +172,9 @@ def _wrong_attempts(workload: Workload, schedule: Schedule, log: OutageLog) -> l
             return [f"{who} is not within its runtime of {workload.runtime[job]} s"]
         if int((last - first + 1).sum()) != int(workload.jobs.nodes[job]):
             return [f"{who} holds another number of nodes than it asks for"]
-        hit = np.flatnonzero(log.begin == stop)
+        hit = np.flatnonzero((log.begin == stop) & ending)
         down = [(log.first[i] <= last) & (log.last[i] >= first) for i in hit.tolist()]
-        if stop not in begins or not any(each.any() for each in down):
+        if not any(each.any() for each in down):
             return [f"{who} ends though none of its nodes goes out of service then"]
         before[job] = stop
     for job, stop in before.items():
