@@ -263,6 +263,7 @@ class EmulatedSlurm:
             "SlurmctldPidFile": str(here / "slurmctld.pid"),
             "SlurmdPidFile": f"{here}/%n.pid",
             "SlurmctldLogFile": str(here / "slurmctld.log"),
+            "SlurmctldDebug": "debug",  # says what changed nothing, too
             "SlurmdLogFile": f"{here}/%n.log",
             "AuthType": "auth/munge",
             "AuthInfo": f"socket={socket_of_munge}",
