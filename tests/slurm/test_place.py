@@ -220,4 +220,6 @@ def _named_and_waiting(slurm: EmulatedSlurm) -> int:
     # Slurm was about to start it: another one.
     slurm.run("scontrol", "update", "NodeName=n00", "State=RESUME")
     slurm.wait(lambda: completed(slurm, [job]), "the job has ended", LONG)
+    # While its nodes are not free again, the next job is planned half an hour later, and nothing is late before.
+    slurm.wait(lambda: set(slurm.run("sinfo", "-h", "-n", "n00,n01", "-o", "%t").split()) == {"idle"}, "free", LONG)
     return _named_and_waiting(slurm)
