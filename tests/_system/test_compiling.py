@@ -91,6 +91,22 @@ def test_what_another_version_kept_is_compiled_anew(tmp_path: Path) -> None:
     assert not any(path.read_bytes().endswith(gone) for path in indices)
 
 
+def test_a_kept_kernel_takes_a_kept_function(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from transom._system.compiling import as_argument, compiled, no_refcount\n"
+        "@no_refcount\ndef double(x):\n    return 2 * x\n"
+        "@compiled\ndef call(function, x):\n    return function(x)\n"
+        "print(call(as_argument(double, 'int64(int64)'), 4))\n"
+    )
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-B", str(program)], capture_output=True, text=True, env=environment, check=True
+        )
+        assert done.stdout == "8\n"
+
+
 CALLING = """
 import sys
 from numba.core import event

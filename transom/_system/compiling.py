@@ -203,6 +203,7 @@ def as_argument(kernel: Callable[..., Any], signature: str) -> Any:
     They are compiled once for all functions of a signature, and call whichever they are given.
     """
     with uninterrupted():
+        import numba.experimental.function_type  # knows the type of what has an address  # noqa: F401
         from numba import types
         from numba.core.sigutils import normalize_signature
 
