@@ -29,12 +29,14 @@ WORD = 64
 SAME = 2
 """Where ``made`` says until when nothing changes by time alone."""
 
+START, END, SIZE, BEGIN = 0, 0, 1, 2
+"""Columns of reservations: the start or the end [s], nodes, and the start in whole steps of the resolution [s]."""
+
 Words = NDArray[np.uint64]
 
 _ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
 _PAIRS, _FOURS, _BYTES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_TWO, _FOUR, _EIGHT, _SIXTEEN, _HALF = np.uint64(2), np.uint64(4), np.uint64(8), np.uint64(16), np.uint64(32)
-_COUNT = np.uint64(127)
+_TWO, _FOUR, _LAST, _EACH = np.uint64(2), np.uint64(4), np.uint64(56), np.uint64(0x0101010101010101)
 
 
 class NodePlan(NamedTuple):
@@ -45,10 +47,12 @@ class NodePlan(NamedTuple):
     ``leaf`` ``(L + 1,)``: where the nodes of each leaf begin; ``first`` ``(n + 1,)``: where the nodes of each job begin
     in ``held``: those of a job that runs. ``idle``, ``usable``, ``freed`` ``(W,)``: nodes on which no job runs, that no
     reservation holds, and that have become free; ``chosen`` ``(M,)`` and ``picked`` ``(W,)``: the nodes that were
-    chosen last, as numbers and as a set; ``room`` ``(L,)``. ``slot`` ``(n,)``: the row of a running job in ``runs``
-    ``(M, W)``, the sets of their nodes. ``begin``, ``end`` ``(D,)`` and ``taken`` ``(D, W)``: the reservations of a
-    cycle. ``made`` ``(3,)``: how many reservations and running jobs there are, and until when further cycles would plan
-    the same if nothing happens [s].
+    chosen last, as numbers and as a set. ``room`` ``(L,)``: how many of some nodes are below each leaf, by which
+    ``order`` ``(L,)`` lists them, the most first; ``places``: where in it those of each number begin. ``slot`` ``(n,)``
+    is the row of a running job in ``runs`` ``(M, W)``, the sets of their nodes. ``begin``, ``end`` ``(D,)`` and
+    ``taken`` ``(D, W)``: the reservations of a cycle, which ``opened`` ``(D, 3)`` lists by start, ``closed`` ``(D, 2)``
+    by end. ``made`` ``(3,)``: how many reservations and running jobs there are, and until when further cycles would
+    plan the same if nothing happens [s].
     """
 
     leaf: IntArray
@@ -60,11 +64,15 @@ class NodePlan(NamedTuple):
     chosen: IntArray
     picked: Words
     room: IntArray
+    order: IntArray
+    places: IntArray
     slot: IntArray
     runs: Words
     begin: IntArray
     end: IntArray
     taken: Words
+    opened: IntArray
+    closed: IntArray
     made: IntArray
 
 
@@ -79,9 +87,7 @@ def _ones(word: np.uint64) -> int:
     word = word - ((word >> _ONE) & _PAIRS)
     word = (word & _FOURS) + ((word >> _TWO) & _FOURS)
     word = (word + (word >> _FOUR)) & _BYTES
-    word = word + (word >> _EIGHT)
-    word = word + (word >> _SIXTEEN)
-    return int((word + (word >> _HALF)) & _COUNT)
+    return int((word * _EACH) >> _LAST)  # the compiler knows this form, and makes one instruction of it
 
 
 @no_refcount
@@ -127,22 +133,36 @@ def take_chosen(s: State, p: NodePlan, job: int) -> None:
 def earliest_on_nodes(s: State, p: NodePlan, job: int, now: int, resolution: int) -> int:
     """When a job can start beside the reservations of this cycle, on the nodes that are chosen; NEVER if not."""
     wanted, length, after = s.jobs[job, DEMAND], s.jobs[job, WALLTIME], now
-    nodes, least = p.leaf[len(p.leaf) - 1], _least(s, p, wanted, now)
+    nodes, made = p.leaf[len(p.leaf) - 1], p.made[0]
+    running, i = 0, s.at[RUNNING]  # nodes of the running jobs from place i on
+    for k in range(i):
+        running += s.jobs[s.expected[k, 1], DEMAND]
+    i, begun, coming, ended, reserved = 0, 0, 0, 0, 0
     while True:
-        later = NEVER
-        for r in range(p.made[0]):
-            if p.begin[r] > after:
-                later = min(later, p.begin[r])
-            if p.end[r] > after:
-                later = min(later, p.end[r])
+        while coming < made and p.opened[coming, BEGIN] <= after:
+            coming += 1
+        while begun < made and p.opened[begun, START] <= after:
+            reserved += p.opened[begun, SIZE]
+            begun += 1
+        while ended < made and p.closed[ended, END] <= after:
+            reserved -= p.closed[ended, SIZE]
+            ended += 1
+        later = min(
+            p.opened[coming, BEGIN] if coming < made else NEVER, p.closed[ended, END] if ended < made else NEVER
+        )
+        while i < s.at[RUNNING] and s.expected[i, 0] <= later:
+            running -= s.jobs[s.expected[i, 1], DEMAND]
+            i += 1
         if after == now:
             p.made[SAME] = min(p.made[SAME], later)
-        if least > later:  # too few nodes are free before that, reserved or not
+        if wanted > nodes - running - reserved:  # no node is busy after the start of its reservation
+            if later == NEVER:
+                return NEVER
             after = later
             continue
         for w in range(len(p.usable)):
             p.usable[w] = _part(w, 0, nodes)
-        for r in range(p.made[0]):
+        for r in range(made):
             if p.begin[r] <= after + length:
                 if p.end[r] > after:
                     for w in range(len(p.usable)):
@@ -161,17 +181,6 @@ def earliest_on_nodes(s: State, p: NodePlan, job: int, now: int, resolution: int
 
 
 @no_refcount
-def _least(s: State, p: NodePlan, wanted: int, now: int) -> int:
-    """When so many nodes are free at the earliest, reserved or not."""
-    free = _size(p.idle)
-    for i in range(s.at[RUNNING]):
-        if free >= wanted:
-            return now if i == 0 else max(s.expected[i - 1, 0], now)
-        free += s.jobs[s.expected[i, 1], DEMAND]
-    return now if s.at[RUNNING] == 0 else max(s.expected[s.at[RUNNING] - 1, 0], now)
-
-
-@no_refcount
 def reserve(s: State, p: NodePlan, job: int, start: int, resolution: int) -> None:
     """Reserve the chosen nodes for a job, in whole steps of the resolution."""
     r = p.made[0]
@@ -179,6 +188,17 @@ def reserve(s: State, p: NodePlan, job: int, start: int, resolution: int) -> Non
     p.end[r] = (start + s.jobs[job, WALLTIME]) // resolution * resolution
     for w in range(len(p.picked)):
         p.taken[r, w] = p.picked[w]
+    size, i, k = s.jobs[job, DEMAND], r, r
+    while i > 0 and p.opened[i - 1, START] > start:
+        for column in range(3):
+            p.opened[i, column] = p.opened[i - 1, column]
+        i -= 1
+    p.opened[i, START], p.opened[i, SIZE], p.opened[i, BEGIN] = start, size, p.begin[r]
+    while k > 0 and p.closed[k - 1, END] > p.end[r]:
+        for column in range(2):
+            p.closed[k, column] = p.closed[k - 1, column]
+        k -= 1
+    p.closed[k, END], p.closed[k, SIZE] = p.end[r], size
     p.made[0] += 1
 
 
@@ -252,20 +272,17 @@ def _choose(p: NodePlan, among: Words, wanted: int) -> bool:
     """Choose so many nodes of some: from the smallest leaf that has enough, else all of the largest, and again."""
     if _size(among) < wanted:
         return False
-    leaves, count = len(p.room), 0
-    for leaf in range(leaves):
-        low, high = p.leaf[leaf], p.leaf[leaf + 1]
-        p.room[leaf] = 0
-        for w in range(low // WORD, (high - 1) // WORD + 1):
-            p.room[leaf] += _ones(among[w] & _part(w, low, high))
+    count = 0
     for w in range(len(p.picked)):
         p.picked[w] = 0
-    while count < wanted:
-        best = 0
-        for leaf in range(1, leaves):
-            if _better(p.room[leaf], p.room[best], wanted - count):
-                best = leaf
-        p.room[best] = 0
+    _order_leaves(p, among)
+    for k in range(len(p.order)):
+        best = p.order[k]
+        if p.room[best] >= wanted - count:  # of those with enough, the last in the order have the least
+            while k + 1 < len(p.order) and p.room[p.order[k + 1]] >= wanted - count:
+                k += 1
+                if p.room[p.order[k]] < p.room[best]:
+                    best = p.order[k]
         low, high = p.leaf[best], p.leaf[best + 1]
         for w in range(low // WORD, (high - 1) // WORD + 1):
             left = among[w] & _part(w, low, high)
@@ -275,15 +292,28 @@ def _choose(p: NodePlan, among: Words, wanted: int) -> bool:
                 p.picked[w] |= bit
                 p.chosen[count] = w * WORD + _ones(bit - _ONE)
                 count += 1
+        if count == wanted:
+            break
     return True
 
 
-@inlined
-def _better(room: int, best: int, wanted: int) -> bool:
-    """Whether a leaf with so much room is a better choice than the best so far."""
-    if room >= wanted:
-        return best < wanted or room < best
-    return best < wanted and room > best
+@no_refcount
+def _order_leaves(p: NodePlan, among: Words) -> None:
+    """Order leaves by how many nodes of a set each has, the most first."""
+    for k in range(len(p.places)):
+        p.places[k] = 0
+    for leaf in range(len(p.room)):
+        low, high = p.leaf[leaf], p.leaf[leaf + 1]
+        p.room[leaf] = 0
+        for w in range(low // WORD, (high - 1) // WORD + 1):
+            p.room[leaf] += _ones(among[w] & _part(w, low, high))
+        p.places[p.room[leaf]] += 1
+    before = 0
+    for k in range(len(p.places) - 1, -1, -1):
+        before, p.places[k] = before + p.places[k], before
+    for leaf in range(len(p.room)):
+        p.order[p.places[p.room[leaf]]] = leaf
+        p.places[p.room[leaf]] += 1
 
 
 @no_refcount
