@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +16,8 @@ from tests.cli.conftest import Ran, transom
 from tests.slurm.account import assert_accounted
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.driving import Drive, asked_nodes
+from transom.slurm import guardian
+from transom.slurm.audit import read_audit
 from transom.slurm.state import ask_jobs
 from transom.traces.records.hostlist import hosts
 
@@ -75,6 +81,41 @@ def test_jobs_run_on_exactly_the_nodes_of_the_policy(
     assert again.status == 0
     assert again.lines[0]["decisions"] == len(drive.lines("decision")) > 1
     assert again.lines[0]["differing"] == []
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_run_that_is_ended_while_a_guardian_starts_leaves_none(
+    emulated_slurm: Callable[..., EmulatedSlurm],
+    transom: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+    which: int,
+) -> None:
+    """The first guardian, or the second one, which takes the place of the first."""
+    slurm, started = emulated_slurm(nodes=2, leaf=0), list[subprocess.Popen[bytes]]()
+    use(slurm, monkeypatch)
+    stand_guard, before = guardian.stand_guard, signal.getsignal(signal.SIGTERM)
+
+    def start(*told: Any) -> subprocess.Popen[bytes]:
+        started.append(stand_guard(*told))
+        if len(started) == which:
+            os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            started[-1].kill()
+            started[-1].wait()
+        return started[-1]
+
+    monkeypatch.setattr(guardian, "stand_guard", start)
+    audit = slurm.folder / "audit.jsonl"
+    try:
+        ran = transom("slurm", "run", "--mode", "drive", "--act", "--select", "all", "--audit", audit, "--every", "0.1")
+        assert [each.poll() is not None for each in started] == [True] * which
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for each in started:
+            each.kill()
+            each.wait()
+    assert ran.status == 130
+    assert [line["kind"] for line in read_audit(audit)] == ["begin", "end"]
 
 
 def test_a_dry_run_changes_nothing(

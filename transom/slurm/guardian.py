@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from transom._system.files import atomic_write
+from transom._system.signals import uninterrupted
 from transom.errors import TransomError
 from transom.slurm.audit import Audit
 from transom.slurm.giving_back import give_all_back
@@ -50,7 +51,8 @@ class Guarded:
         """Give a sign of life; if the second process has died, start another."""
         heartbeat_of(self._told[0]).touch()
         if self._process.poll() is not None:
-            self._process = stand_guard(*self._told)
+            with uninterrupted():
+                self._process = stand_guard(*self._told)
 
     def end(self) -> None:
         """Dismiss the second process, and wait until it is gone."""

@@ -109,6 +109,7 @@ def command(
     Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
     """
     from transom._system.service import notify
+    from transom._system.signals import uninterrupted
     from transom.errors import SlurmError, SpecError
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
@@ -146,16 +147,18 @@ def command(
         _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with alone():
         log = Audit(audit)
         log.write(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
             partition=where, holds=holds, no_later=no_later,
         )  # fmt: skip
-        guard = Guarded(audit, lease, where, tuple(select) if releases else ())
-        notify("READY=1")
+        guard: Guarded | None = None
         try:
+            with uninterrupted():
+                guard = Guarded(audit, lease, where, tuple(select) if releases else ())
+            notify("READY=1")
             _loop(actor(log), every, rounds, json, guard.beat, lease / 4)
         finally:
             # If this fails, the guardian does it.
@@ -165,7 +168,8 @@ def command(
                 note(f"{error}; a second process gives all jobs back once Slurm answers")
             else:
                 log.write("end", given_back=given)
-                guard.end()
+                if guard is not None:
+                    guard.end()
                 note(f"given back to Slurm: {len(given)} jobs")
 
 
