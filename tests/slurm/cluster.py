@@ -54,6 +54,13 @@ def held_ports(count: int) -> list[socket.socket]:
     return sockets
 
 
+_PATIENCE = 60
+"""Longest time [s of our clock] that an answer, or the start or end of a job, may take on a machine that is busy."""
+
+_LIMITS = {"MessageTimeout": 1, "TCPTimeout": 1, "BatchStartTimeout": 1, "UnkillableStepTimeout": 5}
+"""What Slurm measures on its own clock, after which a connection, a job or a node is lost; as multiples of that."""
+
+
 @dataclass
 class EmulatedSlurm:
     """A Slurm whose daemons live exactly as long as the ``with`` block, or as the process that opened it.
@@ -266,7 +273,7 @@ class EmulatedSlurm:
             "SlurmctldDebug": "debug",  # says what changed nothing, too
             "SlurmdLogFile": f"{here}/%n.log",
             "AuthType": "auth/munge",
-            "AuthInfo": f"socket={socket_of_munge}",
+            "AuthInfo": f"socket={socket_of_munge},ttl=3600,cred_expire={_PATIENCE * self.speed}",
             "CredType": "cred/munge",
             "ProctrackType": "proctrack/linuxproc",
             "TaskPlugin": "task/none",
@@ -285,7 +292,7 @@ class EmulatedSlurm:
             "TopologyPlugin": "topology/tree" if self.leaf else "topology/none",
             "MinJobAge": "60000",
             "SlurmdTimeout": "30000",
-            "MessageTimeout": "60",
+            **{name: str(factor * _PATIENCE * self.speed) for name, factor in _LIMITS.items()},
             **self.release.settings,
             **(slurmdbd.settings(keeper, socket_of_munge) if self.account else {}),
             **self.settings,

@@ -112,8 +112,8 @@ class Stuck:
         small = [slurm.submit("true", "-N", str(size), "-t", str(i + 1)) for i, size in enumerate(sizes)]
         return cls(slurm, blocking, [first, *small])
 
-    def place(self) -> Drive:
-        return Drive(self.slurm, "--mode", "place", "--policy", "sjf", "--select", "all", "--lease", "10")
+    def place(self, lease: int = 10) -> Drive:
+        return Drive(self.slurm, "--mode", "place", "--policy", "sjf", "--select", "all", "--lease", str(lease))
 
     def go_on(self) -> None:
         self.slurm.run("scancel", str(self.blocking))
@@ -148,7 +148,7 @@ def test_release_takes_back_what_two_dead_processes_left(
 ) -> None:
     stuck = Stuck.on(emulated_slurm, 3)
     use(stuck.slurm, monkeypatch)
-    with stuck.place() as drive:
+    with stuck.place(3600) as drive:
         stuck.slurm.wait(lambda: len(drive.lines("done")) > 0, "a job is named", LONG)
         drive.kill()
         drive.kill_guardian()
