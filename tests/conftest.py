@@ -53,3 +53,4 @@ def pytest_collection_finish() -> None:
     """Leave what has been imported out of every later garbage collection, which takes a second each time otherwise."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)  # as the command line does: compiling and importing make many objects and little garbage

@@ -28,9 +28,16 @@ def _quick_flags() -> Any:
             return number
 
         def __eq__(self, other: object) -> bool:
-            if isinstance(other, Quick) and self._values == other._values:
+            if not isinstance(other, Flags):
+                return bool(super().__eq__(other))
+            ours, others = self._values, other._values
+            if ours == others:
                 return True
-            return bool(super().__eq__(other))
+            options = self.options  # what is not set has its default
+            return all(
+                ours.get(name, options[name].default) == others.get(name, options[name].default)
+                for name in {*ours, *others}
+            )
 
     Quick.__name__ = Flags.__name__  # part of the names of functions
     return Quick

@@ -92,9 +92,11 @@ class compiled(Generic[Given, Returned]):
             from numba.core.compiler_lock import global_compiler_lock
 
             from transom._system.entry_points import with_entry, without_code
+            from transom._system.lean_compiler import make_lean
         if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
             self._dispatcher = self._function
             return self._function
+        make_lean()
         dispatcher = njit(**self.options)(self._function)
         digest = kernel_digest(self, source_digest)
         dispatcher._cache = _cache_of(self._function, f"{digest}-kernel", coded=False)
