@@ -96,7 +96,7 @@ def test_the_window_counts_them(tmp_path: Path, transom: Callable[..., Ran]) -> 
     (written,) = read_windows(out)
     assert written.accepts is not None
     assert written.accepts.tolist() == window.accepts.tolist()
-    solved = transom("solve", out, "--problem", "free", "--solver", "free-cpsat", "--json").lines[0]
+    solved = transom("solve", out, "--problem", "free", "--solver", "free-cpsat", "--seconds", "60", "--json").lines[0]
     assert solved["status"] == "infeasible"  # two of big and two of ib, of which one node of four is in use
     # The policy starts no more than there are nodes for.
     assert starts(Adviser("fcfs"), state(tmp_path, jobs, "IIAIIIII")).keys() == {1}

@@ -30,6 +30,8 @@ __all__ = ["transom"]
 
 JOB = "JobId={} UserId=a(1) GroupId=a(1) JobState=PENDING Priority=9 NumNodes={} TimeLimit=00:10:00 Partition=p "
 EXAMPLES = Path(__file__).parents[2] / "examples" / "slurm"
+PATIENT = ("--seconds", "60")
+"""A proof takes longer where the machine is busy."""
 TREE = FatTree.uniform(8, 4, 8)
 
 
@@ -102,7 +104,7 @@ def test_documents_of_windows_take_them_along(tmp_path: Path, transom: Callable[
     assert (placed.sizes.tolist(), placed.leaf_limits.tolist()) == ([3, 2], [1, 2])
     assert Allocation.from_window(window, "free", jobs=[1]).leaf_limits is None
     # n1, n2 are idle below the one switch, n4 to n7 below the other: one job of three nodes has to wait.
-    (line,) = transom("solve", out, "--problem", "joint", "--solver", "joint-cpsat", "--json").lines
+    (line,) = transom("solve", out, "--problem", "joint", "--solver", "joint-cpsat", *PATIENT, "--json").lines
     assert line["status"] == "optimal"
     loose = replace(window, leaf_limits=None)
     for seen, status in ((window, "infeasible"), (loose, "optimal")):

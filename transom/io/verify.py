@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from transom.io.front_completeness import missing_points
 from transom.models import Selection
-from transom.models.front_completeness import missing_points
 from transom.problems import known_type
 from transom.result import Result
 from transom.solving import check

@@ -12,7 +12,7 @@ from transom._system.sorting import put, sum_of
 from transom.heuristics.allocation.arrays import (
     reachable,
 )
-from transom.models.allocation import placing_order
+from transom.models.allocation_kernels import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import largest
-from transom.models.allocation import Allocation, placing_order
+from transom.models.allocation import Allocation
+from transom.models.allocation_kernels import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.hop_cost import hop_cost, in_order, slide_in_order, sum_savings
 from transom.stop import Budget

@@ -39,7 +39,7 @@ from transom.heuristics.allocation.arrays import (
     slide,
     take,
 )
-from transom.models.allocation import placing_order
+from transom.models.allocation_kernels import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 

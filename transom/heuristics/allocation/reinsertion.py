@@ -19,7 +19,7 @@ from transom.heuristics.allocation.arrays import (
     slide,
     take,
 )
-from transom.models.allocation import placing_order
+from transom.models.allocation_kernels import placing_order
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 

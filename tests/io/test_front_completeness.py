@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.selection_cases import random_selection, true_front
+from transom.io.front_completeness import MOST_JOBS, missing_points
 from transom.models import ParetoFront, Selection
-from transom.models.front_completeness import MOST_JOBS, missing_points
 
 pytestmark = pytest.mark.fast
 
