@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from transom.forecast import calibration
-from transom.forecast.conformal import calibrated, thresholds
+from transom.forecast.conformal import calibrated, scores
 from transom.forecast.questions import ask
 from transom.simulation import simulate
 from transom.traces import Workload
@@ -22,7 +22,7 @@ def test_intervals_that_are_too_narrow_are_widened_until_they_cover() -> None:
     assert np.mean((sampled[:, 0] <= waits) & (waits <= sampled[:, 2])) < 0.35
     hits = []
     for k in range(300, 1500, 4):
-        low, middle, high = calibrated(sampled[k], *thresholds(sampled[:k], waits[:k]))
+        low, middle, high = calibrated(sampled[k][:, None], scores(sampled[:k], waits[:k]))[:, 0]
         assert low <= middle <= high
         hits.append((waits[k] < low, waits[k] > high))
     below, above = np.mean(hits, axis=0)
@@ -32,8 +32,29 @@ def test_intervals_that_are_too_narrow_are_widened_until_they_cover() -> None:
 
 def test_with_a_short_past_an_interval_stays_as_sampled() -> None:
     sampled = np.array([[600.0, 900.0, 1500.0]] * 29)
-    assert thresholds(sampled, np.full(29, 90_000.0)) == (0.0, 0.0)
-    assert calibrated(sampled[0], 0.0, 0.0) == pytest.approx(sampled[0])
+    assert calibrated(sampled[:1].T, scores(sampled, np.full(29, 90_000.0)))[:, 0] == pytest.approx(sampled[0])
+
+
+def test_short_and_long_waits_are_covered_alike() -> None:
+    rng = np.random.default_rng(5)
+    middle, hits = rng.normal(9, 1, 1500), []
+    sampled = np.exp(middle[:, None] + np.array([-0.3, 0.0, 0.3]))
+    waits = np.exp(9 + 0.7 * (middle - 9) + rng.normal(0, 0.5, 1500))  # extremes are sampled as too extreme
+    for k in range(300, 1500, 3):
+        low, _, high = calibrated(sampled[k][:, None], scores(sampled[:k], waits[:k]))[:, 0]
+        hits.append((middle[k], waits[k] < low, waits[k] > high))
+    asked, below, above = np.array(hits).T
+    for some in (asked < 8.2, abs(asked - 9) < 0.8, asked > 9.8):
+        assert 0.03 < below[some].mean() < 0.2
+        assert 0.03 < above[some].mean() < 0.2
+
+
+def test_no_interval_is_widened_more_than_any_past_one_needed() -> None:
+    rng = np.random.default_rng(8)
+    sampled = np.exp(9 + rng.normal(0, 1, 200)[:, None] + np.array([-0.2, 0.0, 0.2]))
+    waits = sampled[:, 1] * 20.0  # all are missed by a factor of about 16
+    wide = np.array([[500.0], [10_000.0], [400_000.0]])
+    assert calibrated(wide, scores(sampled, waits))[2, 0] < 400_000.0 * 20
 
 
 def test_past_forecasts_are_kept_and_used_again(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transom.forecast.conformal import scores
 from transom.forecast.past import Past
 from transom.forecast.questions import Answer, answers
 from transom.models import JobTable
@@ -17,7 +18,7 @@ def asked(workload: Workload, policy: str, place: int) -> Answer:
     """An answer without calibration."""
     past = Past(workload.take(np.arange(place + 1)), policy, np.full(place + 1, -1))
     (at,) = past.instants([(int(workload.jobs.submit[place]), place + 1)])
-    (answer,) = answers(past.known, at, np.array([place]), (0.0, 0.0), 0)
+    (answer,) = answers(past.known, at, np.array([place]), scores(np.empty((0, 3)), np.empty(0)), 0)
     return answer
 
 

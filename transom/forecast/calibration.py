@@ -11,7 +11,7 @@ import numpy as np
 from transom._system.cache_folder import users_cache
 from transom._system.files import atomic_write
 from transom._system.source_digest import source_digest
-from transom.forecast.conformal import quantiles, thresholds
+from transom.forecast.conformal import Scores, quantiles, scores
 from transom.forecast.futures import forecast
 from transom.forecast.past import Past
 from transom.models.arrays import FloatArray, IntArray
@@ -70,11 +70,11 @@ class Calibration:
             with suppress(OSError), atomic_write(self._path, "wb") as file:  # no cache: they are made again
                 np.save(file, table)
 
-    def thresholds(self, places: IntArray) -> tuple[float, float]:
-        """How far intervals are to be widened, by these jobs in the order of their starts."""
+    def scores(self, places: IntArray) -> Scores:
+        """How far the intervals of these jobs, in the order of their starts, missed."""
         known = self._past.known
         before = np.array([self._made[p] for p in places.tolist()]).reshape(-1, 3)
-        return thresholds(before, (known.start - known.submit)[places].astype(np.float64))
+        return scores(before, (known.start - known.submit)[places].astype(np.float64))
 
 
 def calibration_key(workload: Workload, name: IntArray, policy: str, seed: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.forecast.calibration import Calibration, asked_before, calibration_key
-from transom.forecast.conformal import calibrated, quantiles
+from transom.forecast.conformal import Scores, calibrated, quantiles
 from transom.forecast.futures import Instant, forecast
 from transom.forecast.known import Known
 from transom.forecast.past import Past
@@ -81,19 +81,19 @@ def ask(
         for place in {*of} - {*waiting}:
             job, began = int(workload.jobs.id[place]), int(past.known.start[place])
             found[place] = Answer(job, moment.now, began, began, began, began, {"text": "it has started"})
-        told = answers(past.known, moment, np.array(waiting, np.int64), calibration.thresholds(before[question]), seed)
+        told = answers(past.known, moment, np.array(waiting, np.int64), calibration.scores(before[question]), seed)
         found |= dict(zip(waiting, told, strict=True))
     return [found[place] for place in asked]
 
 
-def answers(known: Known, at: Instant, places: IntArray, widened: tuple[float, float], seed: int) -> list[Answer]:
+def answers(known: Known, at: Instant, places: IntArray, scores: Scores, seed: int) -> list[Answer]:
     """When waiting jobs start, asked at one instant.
 
     Parameters
     ----------
     known, at : what is known, and the instant.
     places : of the jobs among the known ones.
-    widened : intervals are widened so much below and above (:func:`~transom.forecast.conformal.thresholds`).
+    scores : of past questions.
     seed : of the futures.
     """
     if not len(places):
@@ -101,7 +101,7 @@ def answers(known: Known, at: Instant, places: IntArray, widened: tuple[float, f
     targets = np.searchsorted(at.active, places)
     waits, planned = forecast(known, at, targets, seed)
     sampled, reasons = quantiles(waits), Plan(known, at, planned)
-    changed = calibrated(sampled, *widened)
+    changed = calibrated(sampled, scores)
     found = []
     for k, target in enumerate(targets.tolist()):
         begin = int(planned[target])

@@ -67,7 +67,7 @@ class History:
         self._calibration.make(before.tolist())
         place = {int(known.jobs.id[i]): i for i in moment.active.tolist()}
         places = np.array([place[job] for job in asked], np.int64)
-        return answers(known, moment, places, self._calibration.thresholds(before), self._seed)
+        return answers(known, moment, places, self._calibration.scores(before), self._seed)
 
     def _joined(self, window: Window) -> tuple[Known, Instant, int]:
         """The jobs of the history that had ended, and those of the snapshot after them; how many of the history."""
