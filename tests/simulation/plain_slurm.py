@@ -103,10 +103,12 @@ class PlainNodes:
         """How many nodes a job has."""
         return max(job.amounts["node"], -(-job.nodes // self.has["cpu"]))
 
-    def with_room(self, job: PlainJob, running: Sequence[PlainJob], on: dict[int, list[int]]) -> list[int]:
-        """The nodes with room for a job."""
+    def with_room(
+        self, job: PlainJob, running: Sequence[PlainJob], on: dict[int, list[int]], among: set[int] | None = None
+    ) -> list[int]:
+        """The nodes with room for a job, of some or of all."""
         found = []
-        for node in range(self.count):
+        for node in range(self.count) if among is None else sorted(among):
             there = [each for each in running if node in on[each.id]]
             used = {name: sum(self.asks(each)[name] for each in there) for name in self.has}
             if all(used[name] + amount <= self.has[name] for name, amount in self.asks(job).items()):
@@ -142,36 +144,51 @@ def plain_slurm(
         ) -> None:
             start[job.id], pool[job.id] = now, of
             if shared is not None:
-                on[job.id] = shared.with_room(job, running, on)[: shared.wide(job)]
+                among = _unreserved(job, of, shared.count, now, reservations)
+                on[job.id] = shared.with_room(job, running, on, among)[: shared.wide(job)]
             running.append(job)
 
-        def has_room(job: PlainJob, running: list[PlainJob] = running) -> bool:
-            if shared is not None and len(shared.with_room(job, running, on)) < shared.wide(job):
-                return False
+        def has_room(
+            job: PlainJob, of: PlainReservation | None, now: int = now, running: list[PlainJob] = running
+        ) -> bool:
+            if shared is not None:
+                among = _unreserved(job, of, shared.count, now, reservations)
+                if len(shared.with_room(job, running, on, among)) < shared.wide(job):
+                    return False
             return job.nodes <= nodes - sum(each.nodes for each in running)
 
-        plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running])
+        def next_release(now: int = now, running: list[PlainJob] = running) -> int:
+            ends = [max(start[each.id] + each.walltime, now + 1) for each in running]
+            return min([*ends, *(time for time in changes if time > now)])
+
+        single = (has_room, next_release) if shared is not None and reservations else None
+        per = 1 if shared is None else shared.has["cpu"]
+        plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running], per)
+        plan.single = single
         blocked: set[str] = set()
         for job in queue:  # the main scheduler
             own = [each for each in reservations if each.name == job.reservation and each.end > now]
             line = job.reservation if own else ""
             if line not in blocked and lets(job, running):
                 of, begin = plan.earliest(job)
-                if begin == now and has_room(job):
+                if begin == now and has_room(job, of):
                     launch(job, of)
                     plan.take(job, now, of)
                 else:
                     blocked.add(line)
         if now % interval == 0:
-            plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running])
+            plan = _Plan(
+                nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running], per
+            )
+            plan.single = single
             for job in queue:
                 if job.id in start or not lets(job, running):
                     continue
                 of, begin = plan.earliest(job)
-                if begin == now and not has_room(job):
+                if begin == now and not has_room(job, of):
                     of, begin = plan.earliest(job, min(start[each.id] + each.walltime for each in running))
                 plan.take(job, begin, of)
-                if begin == now and has_room(job):
+                if begin == now and has_room(job, of):
                     launch(job, of)
         waiting = any(job.id not in start for job in queue)
         change = min((time for time in changes if time > now), default=None)
@@ -181,6 +198,20 @@ def plain_slurm(
         elif waiting and change is not None:
             wake = -(-change // interval) * interval
     return start
+
+
+def _unreserved(
+    job: PlainJob, of: PlainReservation | None, count: int, now: int, reservations: Sequence[PlainReservation]
+) -> set[int]:
+    """The nodes of a pool that nobody else has reserved before the end of a job that starts now."""
+    found = set(range(count)) if of is None else set(of.nodes)
+    end = now + job.walltime if of is None else min(now + job.walltime, of.end)
+    for each in reservations:
+        if each is of or each.end <= now or each.begin >= end:
+            continue
+        if of is None or ("MAINT" not in of.flags and ("OVERLAP" not in of.flags or "MAINT" in each.flags)):
+            found -= each.nodes
+    return found
 
 
 class _Plan:
@@ -193,8 +224,11 @@ class _Plan:
         told: bool,
         reservations: Sequence[PlainReservation],
         running: Sequence[tuple[PlainJob, int, PlainReservation | None]],
+        per: int = 1,
     ) -> None:
-        self.nodes, self.now, self.told, self.reservations = nodes, now, told, reservations
+        self.nodes, self.now, self.told, self.reservations, self.per = nodes, now, told, reservations, per
+        # Whether single nodes have room for a job, and when that may change.
+        self.single: tuple[Callable[..., bool], Callable[[], int]] | None = None
         self.taken: list[tuple[int, int, int, PlainReservation | None]] = []
         for job, start, of in running:
             self.take(job, start, of if of is not None and of.end > now else None)
@@ -213,10 +247,15 @@ class _Plan:
         ]  # fmt: skip
         found: list[tuple[int, PlainReservation | None]] = []
         for of in (*named, *magnetic):
-            begin = self._first(job, of, self.now, of.end)
+            begin = self._first(job, of, self.now, of.end) if of.end > self.now else None
+            if begin == self.now and self.single is not None and not self.single[0](job, of):
+                begin = self._first(job, of, self.single[1](), of.end)
             if begin is not None:
                 found.append((begin, of))
-        last = self._first(job, None, max([self.now, after, *(each.end for each in named)]), None)
+        least = max([self.now, after, *(each.end for each in named)])
+        last = self._first(job, None, least, None)
+        if last == self.now and self.single is not None and not self.single[0](job, None):
+            last = self._first(job, None, self.single[1](), None)
         assert last is not None
         found.append((last, None))
         begin, best = min(found, key=lambda each: each[0])
@@ -236,11 +275,11 @@ class _Plan:
         taken = sum(size for begin, end, size, pool in self.taken if pool is of and begin <= time < end)
         active = [each for each in self.reservations if each.holds(time)]
         if of is None:
-            return self.nodes - len(set[int]().union(*(each.nodes for each in active))) - taken
+            return self.nodes - self.per * len(set[int]().union(*(each.nodes for each in active))) - taken
         if not of.holds(time):
             return -taken
         others = set[int]()
         for each in active:
             if each is not of and "MAINT" not in of.flags and ("OVERLAP" not in of.flags or "MAINT" in each.flags):
                 others |= each.nodes
-        return len(of.nodes - others) - taken
+        return self.per * len(of.nodes - others) - taken

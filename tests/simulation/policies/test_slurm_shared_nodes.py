@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.simulation.plain_slurm import PlainJob, PlainNodes, plain_slurm
+from tests.simulation.plain_slurm import PlainJob, PlainNodes, PlainReservation, plain_slurm
 from transom.errors import SpecError
 from transom.models import Cluster, Job, Window
 from transom.simulation import make_policy, simulate
@@ -28,7 +28,7 @@ def trace(jobs: Sequence[PlainJob], cores: int, folder: Path, unit: str = "cores
         {
             "id": job.id, "submit": job.submit, "start": job.submit, "runtime": job.runtime, "walltime": job.walltime,
             "nodes": job.amounts["node"], "cores": job.nodes, "memory": job.amounts["mem"], "gpus": job.amounts["gpu"],
-            "user": 1, "state": "COMPLETED",
+            "user": 1, "user_name": job.user, "account": "", "reservation": job.reservation, "state": "COMPLETED",
         }
         for job in jobs
     ]  # fmt: skip
@@ -74,6 +74,60 @@ def test_shared_nodes_are_those_of_a_plain_replay(tmp_path: Path) -> None:
         assert found == plain_slurm(jobs, 4 * count, 5, no_limit, shared=PlainNodes(count, has)), seed
         mattered += found != plain_slurm(jobs, 4 * count, 5, no_limit)
     assert mattered > 50
+
+
+def reserved(rng: np.random.Generator, count: int) -> list[PlainReservation]:
+    """Reservations that may overlap, and two that name all nodes, so that the first host is the last node."""
+    flags = (set[str](), {"MAGNETIC"}, {"MAINT"}, {"OVERLAP"})
+    found = [PlainReservation("0", begin, begin + 1, set(range(count)), set(), set()) for begin in (0, 10**6)]
+    for name in ("a", "b"):
+        begin, first = int(rng.integers(1, 100)), int(rng.integers(0, count))
+        nodes, end = set(range(first, int(rng.integers(first, count)) + 1)), begin + int(rng.integers(5, 80))
+        found.append(PlainReservation(name, begin, end, nodes, {"ann"}, flags[rng.integers(4)]))
+    return sorted(found, key=lambda each: (each.begin, each.name))
+
+
+def shown(each: PlainReservation, count: int) -> str:
+    """What scontrol shows of a reservation."""
+    first = sorted(each.nodes, reverse=True)
+    hosts, flags = ",".join(f"n{count - 1 - node}" for node in first), ",".join(sorted(each.flags))
+    return (
+        f"ReservationName={each.name} StartTime={each.begin} EndTime={each.end} Nodes={hosts} "
+        f"NodeCnt={len(each.nodes)} Flags={flags or '(null)'} Users={'ann' if each.users else '(null)'} "
+        "Accounts=(null)\n\n"
+    )
+
+
+def test_reserved_nodes_are_those_of_a_plain_replay(tmp_path: Path) -> None:
+    mattered, has = 0, {"cpu": 4, "mem": 8, "gpu": 2}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(2, 6))
+        jobs, reservations = drawn(rng, has, count), reserved(rng, count)
+        for each in jobs:
+            each.user = str(rng.choice(["ann", "bob"]))
+            each.reservation = str(rng.choice(["a", "b"])) if rng.random() < 0.2 else ""
+        path = tmp_path / "resv.txt"
+        path.write_text("".join(shown(each, count) for each in reservations))
+        workload = trace(jobs, 4 * count, tmp_path)
+        spec = f"slurm-backfill:interval=5,resolution=1,node_cores=4,node_memory=8,node_gpus=2,reservations={path}"
+        schedule = simulate(workload, spec)
+        assert check_schedule(workload, schedule) == []
+        found = dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))
+        assert found == plain_slurm(jobs, 4 * count, 5, no_limit, reservations, PlainNodes(count, has)), seed
+        mattered += found != plain_slurm(jobs, 4 * count, 5, no_limit, shared=PlainNodes(count, has))
+    assert mattered > 40
+
+
+def test_jobs_keep_off_the_single_nodes_that_are_reserved_before_their_ends(tmp_path: Path) -> None:
+    path = tmp_path / "resv.txt"
+    path.write_text(
+        "ReservationName=own StartTime=50 EndTime=200 Nodes=n2 NodeCnt=1 Flags=SPEC_NODES Users=ann Accounts=(null)\n"
+    )
+    jobs = [job(1, 0, 2, 30), job(2, 1, 1, 60), job(3, 2, 1, 45), job(4, 3, 2, 60), job(5, 51, 4, 40)]
+    jobs[4].user, jobs[4].reservation = "ann", "own"
+    # The last node is reserved: only job 3 ends before that. Job 4 has no room on the other one before job 1 ends.
+    assert starts(jobs, f"node_cores=4,reservations={path}", tmp_path) == [0, 1, 2, 30, 51]
 
 
 def starts(jobs: Sequence[PlainJob], spec: str, folder: Path) -> list[int]:
@@ -169,8 +223,11 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     apart = Workload.of([TracedJob(Job(1, 0, 1, 10, demand=(1,)), 10)], Cluster(8, ("partition_a",), (4,)))
     with pytest.raises(SpecError, match="node_cores does not go with --partition-nodes"):
         simulate(apart, "slurm-backfill:node_cores=4")
-    with pytest.raises(SpecError, match="do not go with node_cores"):
-        make_policy("slurm-backfill:node_cores=4,reservations=resv.txt")
+    (tmp_path / "resv.txt").write_text(
+        "".join(f"ReservationName=r{i} StartTime=1 EndTime=9 Nodes=n[1-3] NodeCnt=3 Flags=MAINT\n" for i in range(2))
+    )
+    with pytest.raises(SpecError, match="take 3 nodes, the machine has 2"):
+        simulate(workload, f"slurm-backfill:node_cores=4,reservations={tmp_path / 'resv.txt'}")
     with pytest.raises(SpecError, match="need a replay"):
         make_policy("slurm-backfill:node_cores=4").decide(
             Window(0, Cluster(8), workload.jobs, workload.jobs.take([]), [], [8])

@@ -1,7 +1,8 @@
 """Jobs that share nodes, compiled: whether single nodes have room for a job now, and which ones it takes.
 
 What will be free when is counted over the whole machine, as for jobs on whole nodes. A job starts only if, beside that,
-as many nodes as it asks for have room for its share of each amount: it takes those with the lowest ids.
+as many nodes as it asks for have room for its share of each amount, and are not reserved for others meanwhile: it
+takes those with the lowest ids.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from transom._system.compiling import no_refcount
-from transom.models.arrays import IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.core.events import RUNNING, State
 
 
@@ -18,7 +19,7 @@ class SharedNodes(NamedTuple):
 
     ``room`` ``(R,)``: what a node has; ``free`` ``(M, R)``: what is free of each; ``asks`` ``(n, R)``: what a job takes
     on each of its nodes; ``first`` ``(n + 1,)``: where the nodes of each job begin in ``held``: those of a job that
-    runs.
+    runs; ``open`` ``(M,)``: whether a node is for the job that is looked at.
     """
 
     room: IntArray
@@ -26,6 +27,7 @@ class SharedNodes(NamedTuple):
     asks: IntArray
     first: IntArray
     held: IntArray
+    open: BoolArray
 
 
 @no_refcount
@@ -75,6 +77,8 @@ def take_nodes(q: SharedNodes, job: int) -> None:
 
 @no_refcount
 def _has_room(q: SharedNodes, job: int, node: int) -> bool:
+    if not q.open[node]:
+        return False
     for r in range(len(q.room)):  # noqa: SIM110  (the compiler knows no generators)
         if q.asks[job, r] > q.free[node, r]:
             return False

@@ -174,7 +174,7 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
         if single:
             start = earliest_on_nodes(s, t.plan, job, now, terms.resolution)
         elif planned:
-            used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
+            used, start = earliest_of(s, t.reserved, t.profile, t.asked, t.shared, job)
         else:
             start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
             if start == now and (s.at[CHANGES] > 0 or len(t.shared.free) > 0) and not _fits(s, t, job):
@@ -224,7 +224,7 @@ def _start_in_order(s: State, terms: Terms, t: Tables, passed: IntArray) -> int:
             continue
         used, start = ORDINARY, now
         if planned:
-            used, start = earliest_of(s, t.reserved, t.profile, t.asked, job)
+            used, start = earliest_of(s, t.reserved, t.profile, t.asked, t.shared, job)
         if start == now and _fits(s, t, job):
             t.picks[count], t.modes[count] = i, RESERVED if s.jobs[job, HELD] else READY
             _place(s, t, job, used)

@@ -3,7 +3,8 @@
 Beside the nodes for all jobs and the further resources, the profile of a pass has an amount for each reservation: its
 nodes while it lasts, else none. A job within a reservation takes of that amount alone until the reservation ends. All
 other nodes are those for all, less what is reserved at an instant. Nodes are counted: jobs that end in time are taken
-to run on the nodes that are reserved next.
+to run on the nodes that are reserved next. Where jobs share nodes, it is known which ones are reserved, and a job
+starts now only on nodes that nobody else has reserved before its end.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from transom._system.compiling import no_refcount
-from transom.models.arrays import IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.core.events import CHANGES, DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
 from transom.simulation.passes.availability import FREED, Profile, add, clear, earliest
-from transom.simulation.passes.service_plan import enter_changes
+from transom.simulation.passes.service_plan import enter_changes, next_release
+from transom.simulation.passes.shared_nodes import SharedNodes, fits_on_nodes
 
 ORDINARY, NONE = -1, -2
 """Instead of the number of a reservation: the nodes for all jobs, and no choice at all."""
@@ -27,7 +29,9 @@ class Reserved(NamedTuple):
     reservation. ``end`` ``(K,)``: of each [s]. ``choices`` ``(n, W)``: what a job may use, in the order in which it is
     tried: numbers of reservations, :data:`ORDINARY`, :data:`NONE` behind the last. ``last`` ``(n,)``: before this
     instant [s] a job uses no other nodes than those of its reservations. ``within`` ``(n,)``: what a running job uses.
-    ``base`` ``(A + K,)``: what is free now, of ``A`` amounts.
+    ``base`` ``(A + K,)``: what is free now, of ``A`` amounts. ``begin`` ``(K,)``: of each reservation [s]; ``nodes``
+    ``(K, M)``: which of the nodes that jobs share it has; ``before`` ``(K, K)``: whether jobs of the second keep off
+    the nodes of the first.
     """
 
     changes: IntArray
@@ -36,6 +40,9 @@ class Reserved(NamedTuple):
     last: IntArray
     within: IntArray
     base: IntArray
+    begin: IntArray
+    nodes: BoolArray
+    before: BoolArray
 
 
 @no_refcount
@@ -118,26 +125,55 @@ def ask(s: State, q: Reserved, asked: IntArray, job: int, k: int) -> None:
 
 
 @no_refcount
-def earliest_of(s: State, q: Reserved, profile: Profile, asked: IntArray, job: int) -> tuple[int, int]:
-    """What a job uses where it starts first, and when that is [s]; ``asked`` is filled for it."""
+def earliest_of(
+    s: State, q: Reserved, profile: Profile, asked: IntArray, shared: SharedNodes, job: int
+) -> tuple[int, int]:
+    """What a job uses where it starts first, and when that is [s]; ``asked`` and the open nodes are filled for it."""
     now, best, begin = s.at[NOW], ORDINARY, NEVER
     for c in range(q.choices.shape[1]):
         k = q.choices[job, c]
         if k == NONE:
             break
         ask(s, q, asked, job, k)
-        if k == ORDINARY:
-            start = earliest(profile, asked, 0, max(now, q.last[job]), NEVER, NEVER)
-        elif q.end[k] <= now:
+        if k >= 0 and q.end[k] <= now:
             continue
-        else:
-            start = earliest(profile, asked, 0, now, q.end[k], q.end[k])
-            if start >= q.end[k]:
-                continue
-        if start < begin:
+        start = _earliest_in(q, profile, asked, job, k, now)
+        if start == now:
+            _open_nodes(s, q, shared, job, k)
+            if not fits_on_nodes(shared, job):  # until one ends, or a reservation begins or ends
+                start = _earliest_in(q, profile, asked, job, k, min(next_release(s.expected, s.at), next_change(s, q)))
+        if start < begin and (k == ORDINARY or start < q.end[k]):
             best, begin = k, start
     ask(s, q, asked, job, best)
+    _open_nodes(s, q, shared, job, best)
     return best, begin
+
+
+@no_refcount
+def _earliest_in(q: Reserved, profile: Profile, asked: IntArray, job: int, k: int, now: int) -> int:
+    """When a job fits first by numbers if it uses reservation ``k`` [s]."""
+    if k == ORDINARY:
+        return earliest(profile, asked, 0, max(now, q.last[job]), NEVER, NEVER)
+    asked[0, DEMAND] = -NEVER  # whatever jobs that outlasted their reservations hold of the nodes for all
+    start: int = earliest(profile, asked, 0, now, q.end[k], q.end[k])
+    asked[0, DEMAND] = 0
+    return start
+
+
+@no_refcount
+def _open_nodes(s: State, q: Reserved, shared: SharedNodes, job: int, k: int) -> None:
+    """Find the nodes on which a job may start now if it uses reservation ``k``."""
+    now = s.at[NOW]
+    end = until(q, k, now + s.jobs[job, WALLTIME])
+    for node in range(len(shared.open)):
+        shared.open[node] = k < 0 or q.nodes[k, node]
+    if len(shared.open) == 0:
+        return
+    for other in range(len(q.end)):
+        if other != k and q.begin[other] < end and q.end[other] > now and (k < 0 or q.before[other, k]):
+            for node in range(len(shared.open)):
+                if q.nodes[other, node]:
+                    shared.open[node] = False
 
 
 @no_refcount

@@ -21,7 +21,7 @@ _NODE = AMOUNTS.index("node")
 def nobody_shares() -> SharedNodes:
     """That jobs are counted over the whole machine alone."""
     none = np.empty(0, np.int64)
-    return SharedNodes(none, np.empty((0, 0), np.int64), np.empty((0, 0), np.int64), none, none)
+    return SharedNodes(none, np.empty((0, 0), np.int64), np.empty((0, 0), np.int64), none, none, np.empty(0, bool))
 
 
 def check_node_cores(partitions: Mapping[str, Mapping[str, Any]], used: set[str], cores: int) -> None:
@@ -87,4 +87,5 @@ def shared_nodes(jobs: JobTable, cores: int, held: IntArray, room: tuple[int, in
         asks=np.ascontiguousarray(asks[:, counted]),
         first=first,
         held=np.empty(int(first[-1]), np.int64),
+        open=np.ones(cores // room[0], bool),
     )

@@ -130,8 +130,6 @@ class SlurmBackfill:
             raise SpecError(f"slurm-backfill: completing must be from 0 to {_LONGEST}, got {self.completing}")
         if not self.node_cores and (self.node_memory or self.node_gpus):
             raise SpecError("slurm-backfill: node_memory and node_gpus are of nodes that jobs share: give node_cores")
-        if self.node_cores and self.reservations:
-            raise SpecError("slurm-backfill: reservations are of whole nodes and do not go with node_cores")
         if self.leaf and (self.node_cores or self.reservations):
             raise SpecError("slurm-backfill: leaf is of whole nodes and goes neither with node_cores nor reservations")
         load_rule(self.order)
@@ -251,8 +249,10 @@ class SlurmBackfill:
         if any(name.startswith(PREFIX) for name in replay.cluster.resources):
             raise SpecError("slurm-backfill: reservations do not go with --partition-nodes")
         path = replay.workload.origin.path
-        if is_trace_file(path) and read_trace_card(path).unit != "nodes":
-            raise SpecError(f"slurm-backfill: reservations are of nodes, and sizes in {path} count cores")
+        if not self.node_cores and is_trace_file(path) and read_trace_card(path).unit != "nodes":
+            raise SpecError(
+                f"slurm-backfill: reservations are of nodes, and sizes in {path} count cores: give node_cores"
+            )
         jobs = replay.jobs
         first, last = int(jobs.submit.min()), int((jobs.submit + jobs.walltime).max())
         if not any(each.begin < last and first < each.end for each in reservations):
@@ -260,7 +260,8 @@ class SlurmBackfill:
                 f"slurm-backfill: {self.reservations}: all reservations lie outside of the trace, which lasts from "
                 f"{first} s to {last} s"
             )
-        return reserved_for(reservations, facts, associations, replay.cluster.num_nodes, amounts)
+        nodes = replay.cluster.num_nodes // max(self.node_cores, 1)
+        return reserved_for(reservations, facts, associations, nodes, amounts, self.node_cores)
 
     def _check_whole_nodes(self, replay: Replay) -> None:
         if replay.stepwise:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models.arrays import IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.passes.slurm_reservations import NONE, ORDINARY, Reserved
 from transom.traces.job_facts import JobFacts
 from transom.traces.records.slurm_limits import Association, Key, chain
@@ -16,7 +17,7 @@ from transom.traces.records.slurm_reservations import SlurmReservation
 
 def nothing_reserved(jobs: int, amounts: int) -> Reserved:
     """That all nodes are for all jobs; ``amounts`` counts nodes and further resources, one each."""
-    return _reserved(np.empty((0, 2), np.int64), (), np.full((jobs, 1), ORDINARY), np.zeros(jobs, np.int64), amounts)
+    return _reserved((), np.empty((0, 2), np.int64), np.full((jobs, 1), ORDINARY), np.zeros(jobs, np.int64), amounts)
 
 
 def reserved_for(
@@ -25,6 +26,7 @@ def reserved_for(
     associations: Mapping[Key, Association],
     nodes: int,
     amounts: int,
+    cores: int = 0,
 ) -> Reserved:
     """Which jobs may use which nodes.
 
@@ -39,6 +41,7 @@ def reserved_for(
     associations : of the site, for the accounts above one.
     nodes : of the machine.
     amounts : nodes and further resources, one each.
+    cores : of a node that jobs share; single nodes are then reserved, the highest ids first. 0: nodes are counted.
 
     Raises
     ------
@@ -60,11 +63,22 @@ def reserved_for(
         last.append(max((known[k].end for k in own), default=0))
     width = max(map(len, choices), default=1)
     table = np.array([row + [NONE] * (width - len(row)) for row in choices], np.int64).reshape(len(choices), width)
-    ends = tuple(each.end for each in known)
-    return _reserved(changes, ends, table[facts.of], np.array(last, np.int64)[facts.of], amounts)
+    if cores:
+        changes[:, 1:] *= cores
+    single = _nodes(known, nodes) if cores else np.empty((len(known), 0), bool)
+    return _reserved(known, changes, table[facts.of], np.array(last, np.int64)[facts.of], amounts, single)
 
 
-def _reserved(changes: IntArray, ends: Sequence[int], choices: IntArray, last: IntArray, amounts: int) -> Reserved:
+def _reserved(
+    known: Sequence[SlurmReservation],
+    changes: IntArray,
+    choices: IntArray,
+    last: IntArray,
+    amounts: int,
+    single: BoolArray | None = None,
+) -> Reserved:
+    ends = [each.end for each in known]
+    before = [[_beats(other, one) for one in known] for other in known]
     return Reserved(
         np.ascontiguousarray(changes),
         np.array(ends, np.int64),
@@ -72,7 +86,28 @@ def _reserved(changes: IntArray, ends: Sequence[int], choices: IntArray, last: I
         np.ascontiguousarray(last),
         np.full(len(choices), ORDINARY, np.int64),
         np.zeros(amounts + len(ends), np.int64),
+        np.array([each.begin for each in known], np.int64),
+        np.empty((len(known), 0), bool) if single is None else single,
+        np.array(before, bool).reshape(len(known), len(known)),
     )
+
+
+def _nodes(known: Sequence[SlurmReservation], nodes: int) -> BoolArray:
+    """Which nodes each reservation has: of each host the same, the highest ids that others at that time leave."""
+    found = np.zeros((len(known), nodes), bool)
+    times = Counter(host for each in known for host in each.hosts)
+    again = {host: i for i, host in enumerate(host for host, count in times.items() if count > 1)}
+    if len(again) <= nodes:
+        for k, each in enumerate(known):
+            found[k, [nodes - 1 - again[host] for host in each.hosts if host in again]] = True
+    for k, each in enumerate(known):
+        together = [o for o, other in enumerate(known) if other.begin < each.end and each.begin < other.end]
+        free = np.flatnonzero(~found[together].any(axis=0))[::-1]
+        once = sum(times[host] == 1 for host in each.hosts)
+        if once > len(free) or len(again) > nodes:
+            raise SpecError(f"slurm-backfill: {each.name!r} and others name more nodes than the machine has, {nodes}")
+        found[k, free[:once]] = True
+    return found
 
 
 def _changes(known: Sequence[SlurmReservation], nodes: int) -> IntArray:
