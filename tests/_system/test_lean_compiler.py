@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from transom.models.arrays import IntArray
 
 # The code of each function that Python calls, with the compiler as it is or as we leave it.
 COMPILING = """
@@ -80,3 +83,19 @@ def test_a_declaration_that_comes_with_a_module_is_found(tmp_path: Path, monkeyp
         return twice(x) + 1  # type: ignore[no-any-return]
 
     assert after(3) == 7
+
+
+def test_a_declaration_that_comes_with_a_type_is_found() -> None:
+    from transom._system.compiling import compiled as kernel
+
+    @kernel
+    def before(x: int) -> int:
+        return x + 1
+
+    # The compiler declares what searches in a sorted array when it first meets one.
+    @kernel
+    def after(x: IntArray) -> int:
+        return int(np.searchsorted(x, 2))
+
+    assert before(1) == 2
+    assert after(np.array([1, 2, 3])) == 1

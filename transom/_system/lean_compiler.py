@@ -3,8 +3,6 @@
 None of them changes what the compiler makes of a function:
 
 - it notes when it takes and releases its lock around each call of LLVM, for timers that nobody reads;
-- it looks for new declarations whenever it knows no function for some types, by importing fifty modules again: there
-  can be new ones only where a module was imported since;
 - it types each operator by trying all declarations of it, those of texts and lists too: the answer depends on the types
   alone, and most operators stand between the same few types;
 - it goes through all fields of an instruction, texts and places in files included, to find the variables in it;
@@ -14,8 +12,6 @@ None of them changes what the compiler makes of a function:
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -26,7 +22,6 @@ _PACKAGE = __name__.partition(".")[0]
 def make_lean() -> None:
     """Replace these parts of the compiler in this process."""
     _drop_notes_of_locks()
-    _refresh_after_imports()
     _remember_types_of_calls()
     _list_variables_quickly()
     _skip_what_kernels_have_not()
@@ -39,24 +34,6 @@ def _drop_notes_of_locks() -> None:
     for before, after in list(ll.ffi.lib._lock._cblist):
         if before.__module__ == base.__name__:
             ll.ffi.unregister_lock_callback(before, after)
-
-
-def _refresh_after_imports() -> None:
-    from numba.core.base import BaseContext
-    from numba.core.typing.context import BaseContext as TypingContext
-
-    def guarded(refresh: Callable[[Any], None]) -> Callable[[Any], None]:
-        seen: dict[int, tuple[Any, int]] = {}  # by context, which is kept so that no other takes its number
-
-        def refresh_once(context: Any) -> None:
-            if seen.get(id(context), (None, 0))[1] != len(sys.modules):
-                refresh(context)
-                seen[id(context)] = (context, len(sys.modules))
-
-        return refresh_once
-
-    BaseContext.refresh = guarded(BaseContext.refresh)
-    TypingContext.refresh = guarded(TypingContext.refresh)
 
 
 def _remember_types_of_calls() -> None:
