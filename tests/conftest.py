@@ -38,6 +38,13 @@ def root() -> Path:
 _APART = {"test_compiling.py", "test_docs.py", "test_every_command.py", "test_faults.py", "test_instances.py"}
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file for ``-m fast`` that marks nothing so: most of the time of these few tests would go there."""
+    if config.getoption("markexpr") != "fast" or not collection_path.name.startswith("test_"):
+        return None
+    return None if collection_path.is_dir() or "mark.fast" in collection_path.read_text(encoding="utf-8") else True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file on one worker, where they load the same kernels and share what is prepared.
 

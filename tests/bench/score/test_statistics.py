@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy  # which imports its parts when they are asked for
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from transom.bench.score.statistics import FEWEST, friedman, holm, pairs, shifte
 
 @pytest.fixture(autouse=True)
 def _no_warnings() -> None:
+    assert scipy.stats  # with the warnings of its own import
     warnings.simplefilter("error")
 
 

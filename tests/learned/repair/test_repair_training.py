@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -229,9 +230,11 @@ def test_it_learns_and_stays_curious(tmp_path: Path, pool: WindowPool, monkeypat
     assert scores["sampled"] < 0.97 * scores["uniform"]
 
 
-POLICY = RepairPolicy(
-    spaces.Box(0, 1, (5, SEEN), np.float32), spaces.Discrete(SEEN), lambda _: 1e-3, network="fcn-1", rows=5
-)
+@cache
+def policy() -> RepairPolicy:
+    """Made once, where it is used: half of torch is imported for it."""
+    seen = spaces.Box(0, 1, (5, SEEN), np.float32)
+    return RepairPolicy(seen, spaces.Discrete(SEEN), lambda _: 1e-3, network="fcn-1", rows=5)
 
 
 @settings(max_examples=50, deadline=None)
@@ -243,7 +246,7 @@ POLICY = RepairPolicy(
 )
 def test_masked_actions_are_never_taken(seen: np.ndarray, valid: set[int], favourite: int, liking: float) -> None:
     """However much the actor likes a first node that there is not."""
-    last = POLICY.mlp_extractor.actor[-1]
+    last = policy().mlp_extractor.actor[-1]
     with torch.no_grad():
         last.bias.zero_()
         last.bias[favourite] = liking
@@ -251,8 +254,8 @@ def test_masked_actions_are_never_taken(seen: np.ndarray, valid: set[int], favou
     mask[:, list(valid)] = True
     given = torch.tensor(seen).expand(64, 5, SEEN)
     with torch.no_grad():
-        drawn, _, _ = POLICY(given, action_masks=mask)
-        best, _, _ = POLICY(given, deterministic=True, action_masks=mask)
+        drawn, _, _ = policy()(given, action_masks=mask)
+        best, _, _ = policy()(given, deterministic=True, action_masks=mask)
     assert set(drawn.tolist()) | set(best.tolist()) <= valid
 
 
