@@ -7,6 +7,8 @@ import pytest
 
 from transom import Stop, check, solve
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
+from transom.generate.instances.workflows import random_workflow
+from transom.models import Workflow
 
 
 @pytest.mark.parametrize("items", [10, 50, 200])
@@ -32,3 +34,16 @@ def test_a_start_is_never_made_worse() -> None:
     result = solve(problem, "auto", Stop(seconds=0.05), start=start)
     assert result.value is not None
     assert result.value >= problem.value(start)
+
+
+def test_it_asks_as_often_as_the_solver_that_it_chooses_whether_the_answer_is_obvious(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = random_workflow(np.random.default_rng(1), "layered", 30, 5).on(2)
+    asked: list[str] = []
+    trivial = Workflow.trivial
+    monkeypatch.setattr(Workflow, "trivial", lambda of: (asked.append("once"), trivial(of))[1])
+    auto = solve(problem, "auto", Stop(iterations=50))
+    of_auto = len(asked)
+    solve(problem, auto.parameters["chose"], Stop(iterations=50))
+    assert 0 < of_auto <= len(asked) - of_auto
