@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,25 @@ def test_the_walk_keeps_its_books(rule: str, wrap: bool) -> None:
         assert problem.violations(found) == []
         if np.isfinite(state[0]):
             assert problem.value(found) == pytest.approx(state[0])
+
+
+def test_entries_of_jobs_stand_in_the_order_of_their_blocks_and_every_step_is_reached() -> None:
+    rng = np.random.default_rng(8)
+    turned = 0
+    for seed in range(120):
+        tree, n = FatTree.uniform(60, 5, 15), int(rng.integers(20, 50))
+        sizes = rng.integers(2, 7, 7)
+        problem = Allocation(tree, np.sort(rng.choice(60, max(n, int(sizes.sum())), False)), sizes, "dynamic", True)
+        owner = np.full(len(problem.idle), -1)
+        for job in rng.permutation(7).tolist():
+            left = np.flatnonzero(owner < 0)
+            owner[np.roll(left, -int(rng.integers(len(left))))[: sizes[job]]] = job
+        held, begin = left_annealing.blocks_of(owner, problem.sizes, True)
+        assert np.array_equal(owner[held], np.repeat(np.arange(7), sizes))
+        turned += sum(bool((np.diff(held[a:b]) < 0).any()) for a, b in pairwise(begin))
+        result = solve(problem, "sa:repair=cheapest,restarts=yes", Stop(iterations=300), seed, start=owner)
+        assert result.error is None, seed
+    assert turned > 60
 
 
 def test_one_run_has_so_many_steps() -> None:

@@ -84,12 +84,12 @@ def blocks_of(owner: IntArray, sizes: IntArray, wrap: bool) -> tuple[IntArray, I
         if rank[job] < 0:
             continue
         first, end, size, fewer = begin[job], begin[job + 1], sizes[job], 0
-        turn = 0  # the place in the block of the entry that stands first in Q
+        turn, at_head = 0, owner[left[0]] == job  # turn: the place in the block of the entry that stands first in Q
         for k in range(m):
             if owner[left[k]] != job:
                 left[fewer] = left[k]
                 fewer += 1
-            elif k > 0 and owner[left[k - 1]] != job and owner[left[0]] == job:
+            elif k > 0 and owner[left[k - 1]] != job and at_head:
                 turn = m - k
         m = fewer
         if 0 < turn < size:
