@@ -21,6 +21,7 @@ from transom.solvers.knapsack.incumbent import warm_up as warm_up_greedy
 from transom.solvers.knapsack.remainder import Within, within
 from transom.solvers.knapsack.residues import ResidueSearch
 from transom.solvers.knapsack.sharpening import STATE, sharpen
+from transom.solvers.knapsack.thinning import keep, lower_half
 from transom.solving import TakesAll
 from transom.stop import Budget, Stop
 
@@ -287,18 +288,10 @@ class States:
         return True
 
     def _halve(self) -> bool:
-        # Keep the states with the largest bounds; among equal ones, every so many, which keeps a
-        # spread of weights where all bounds are alike.
         if not self._thin:
             return False
         bounds = self._bounds()
-        half = len(bounds) // 2
-        limit = np.partition(bounds, len(bounds) - half)[len(bounds) - half]
-        kept = bounds > limit
-        equal = np.flatnonzero(bounds == limit)
-        kept[equal[np.linspace(0, len(equal) - 1, half - int(kept.sum())).astype(np.int64)]] = True
+        kept = lower_half(-bounds)
         self._given_up = max(int(bounds[~kept].max()), -(2**63) if self._given_up is None else self._given_up)
-        states = self._lists[self._core[core.TURN]]
-        states[:, :half] = states[:, : len(bounds)][:, kept]
-        self._core[core.COUNT] = half
+        self._core[core.COUNT] = keep(self._lists[self._core[core.TURN]], kept)
         return True

@@ -14,6 +14,7 @@ from transom.solvers.knapsack import cut_core as core
 from transom.solvers.knapsack.cardinality import Cut, cuts
 from transom.solvers.knapsack.levels import Counts, counts, levels_of
 from transom.solvers.knapsack.remainder import Remainder, Within, remainder
+from transom.solvers.knapsack.thinning import keep, lower_half
 from transom.stop import Budget, Stop
 
 _CHUNK = 1_000_000  # states between two looks at the clock
@@ -22,6 +23,7 @@ _HALF = 14  # items of which all choices are listed
 _TRIES = 12  # of choices of such items
 _WORK = 500  # states that a search looks at, for each that it may keep
 _WAYS = 32  # most numbers of items of two levels that are tried
+_REARRANGED = 5e-10  # what it takes to rearrange a byte of the states, by and large [s]
 _PER_ITEM = 2e-6  # what it takes to prepare a search, by and large [s]
 
 
@@ -229,13 +231,16 @@ class CutSearch:
             if self._budget.done():
                 return bound
             if why == core.FULL:
+                if self._budget.seconds_left() < _REARRANGED * lists.nbytes:
+                    return bound  # others may still find something in that time
                 if state[core.COUNT] > most:
                     self._pair(lists[state[core.TURN]], state)
                     lost = _thinned(lists[state[core.TURN]], state)
                     given_up = lost if given_up < 0 else min(given_up, lost)
                 else:
                     larger = np.empty((2, 5, min(2 * lists.shape[2], 2 * most)), np.int64)
-                    larger[:, :, : lists.shape[2]] = lists
+                    turn, count = state[core.TURN], state[core.COUNT]
+                    larger[turn, :, :count] = lists[turn, :, :count]  # the other buffer is written anew
                     lists = larger
             elif why == core.FILED:
                 states = lists[state[core.TURN]]
@@ -288,13 +293,8 @@ def _thinned(states: IntArray, state: IntArray) -> int:
     """Give up half of the states, those that lost most; the least loss that was given up."""
     count = int(state[core.COUNT])
     losses = states[core.LOSS, :count].copy()
-    half = count // 2
-    limit = np.partition(losses, half)[half]
-    kept = losses < limit
-    equal = np.flatnonzero(losses == limit)
-    kept[equal[np.linspace(0, len(equal) - 1, half - int(kept.sum())).astype(np.int64)]] = True
-    states[:, :half] = states[:, :count][:, kept]
-    state[core.COUNT] = half
+    kept = lower_half(losses)
+    state[core.COUNT] = keep(states, kept)
     return int(losses[~kept].min())
 
 
