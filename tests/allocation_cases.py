@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
+from transom import Stop, check, solve
 from transom.models import AUTHORS, PAPER, Allocation, FatTree, HopCost
 from transom.models.arrays import IntArray
 from transom.models.hop_cost import hop_cost
@@ -124,3 +127,15 @@ def plain_value(problem: Allocation, owner: tuple[int, ...]) -> float:
 def optimum(problem: Allocation) -> float | None:
     """The least cost of all solutions by enumeration; None if there is none."""
     return min((plain_value(problem, owner) for owner in every_solution(problem)), default=None)
+
+
+def assert_proved(problem: Allocation, solvers: Iterable[str], solutions: Iterable[tuple[int, ...]]) -> bool:
+    """Solvers prove the least cost of all these solutions, or that there is none; whether there is one."""
+    least = min((plain_value(problem, owner) for owner in solutions), default=None)
+    for spec in solvers:
+        result = solve(problem, spec, Stop(iterations=10**6))
+        assert result.error is None, (spec, result.error)
+        assert check(problem, result) == []
+        assert result.status == ("infeasible" if least is None else "optimal"), spec
+        assert result.value == (None if least is None else pytest.approx(least, rel=1e-9)), spec
+    return least is not None

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.allocation_cases import every_solution, plain_value, random_allocation
+from tests.allocation_cases import assert_proved, every_solution, plain_value, random_allocation
+from tests.amounts import numbers_by_rule
 from tests.deep_trees import deep_allocation
 from transom import Stop, check, registry, solve
 from transom.errors import ModelError
@@ -43,34 +44,16 @@ def within(problem: Allocation, owner: tuple[int, ...]) -> bool:
     return all(len(span) <= limit for span, limit in zip(spans, problem.leaf_limits, strict=True))
 
 
-def proves(rule: str, seeds: range) -> int:
-    infeasible = 0
-    for seed in seeds:
+@numbers_by_rule(static=(400, 5400), dynamic=(300, 5300), free=(60, 560))
+def test_proved_values_are_those_of_enumeration(rule: str, numbers: range) -> None:
+    feasible = 0
+    for seed in numbers:
         problem = limited(np.random.default_rng(seed), rule, seed % 2 == 0)
         solutions = every_solution(problem)
-        allowed = [owner for owner in solutions if within(problem, owner)]
         for owner in list(solutions)[:5]:
             assert bool(problem.violations(owner)) == (not within(problem, owner))
-        least = min((plain_value(problem, owner) for owner in allowed), default=None)
-        infeasible += least is None
-        for spec in EXACT[rule]:
-            result = solve(problem, spec, Stop(iterations=10**6))
-            assert result.error is None, (seed, spec, result.error)
-            assert check(problem, result) == []
-            assert result.status == ("infeasible" if least is None else "optimal"), (seed, spec)
-            assert result.value == (None if least is None else pytest.approx(least, rel=1e-9)), (seed, spec)
-    return infeasible
-
-
-@pytest.mark.parametrize(("rule", "count"), [("static", 400), ("dynamic", 300), ("free", 60)])
-def test_proved_values_are_those_of_enumeration(rule: str, count: int) -> None:
-    assert 0 < proves(rule, range(count)) < count
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("rule", "count"), [("static", 5000), ("dynamic", 5000), ("free", 500)])
-def test_proved_values_are_those_of_enumeration_on_many(rule: str, count: int) -> None:
-    assert 0 < proves(rule, range(10_000, 10_000 + count)) < count
+        feasible += assert_proved(problem, EXACT[rule], [owner for owner in solutions if within(problem, owner)])
+    assert 0 < feasible < len(numbers)
 
 
 @pytest.mark.parametrize("spec", ["scas-flow", "scas-cpsat", "scas-scip"])

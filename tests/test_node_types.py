@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.allocation_cases import every_solution, plain_value, random_allocation
+from tests.allocation_cases import assert_proved, every_solution, plain_value, random_allocation
+from tests.amounts import numbers_by_rule
 from tests.deep_trees import deep_allocation
 from tests.test_leaf_limits import within
 from transom import Stop, check, registry, solve
@@ -48,32 +49,16 @@ def allowed(problem: Allocation) -> list[tuple[int, ...]]:
     return fits if problem.leaf_limits is None else [owner for owner in fits if within(problem, owner)]
 
 
-def proves(rule: str, seeds: range) -> int:
-    infeasible = 0
-    for seed in seeds:
+@numbers_by_rule(static=(200, 3200), dynamic=(200, 3200), free=(40, 540))
+def test_proved_values_are_those_of_enumeration(rule: str, numbers: range) -> None:
+    feasible = 0
+    for seed in numbers:
         problem = typed(seed, rule)
         every, solutions = every_solution(problem), allowed(problem)
         for owner in list(every)[:5]:
             assert bool(problem.violations(owner)) == (owner not in solutions)
-        least = min((plain_value(problem, owner) for owner in solutions), default=None)
-        infeasible += least is None
-        result = solve(problem, EXACT[rule], Stop(iterations=10**6))
-        assert result.error is None, (seed, result.error)
-        assert check(problem, result) == []
-        assert result.status == ("infeasible" if least is None else "optimal"), seed
-        assert result.value == (None if least is None else pytest.approx(least, rel=1e-9)), seed
-    return infeasible
-
-
-@pytest.mark.parametrize(("rule", "count"), [("static", 200), ("dynamic", 200), ("free", 40)])
-def test_proved_values_are_those_of_enumeration(rule: str, count: int) -> None:
-    assert 0 < proves(rule, range(count)) < count
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("rule", "count"), [("static", 3000), ("dynamic", 3000), ("free", 500)])
-def test_proved_values_are_those_of_enumeration_on_many(rule: str, count: int) -> None:
-    assert 0 < proves(rule, range(10_000, 10_000 + count)) < count
+        feasible += assert_proved(problem, [EXACT[rule]], solutions)
+    assert 0 < feasible < len(numbers)
 
 
 @pytest.mark.parametrize(

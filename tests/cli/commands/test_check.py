@@ -32,7 +32,7 @@ def instances(tmp_path: Path) -> Path:
 @pytest.fixture
 def solved(transom: Transom, instances: Path, tmp_path: Path) -> Path:
     path = tmp_path / "results.jsonl"
-    assert transom("solve", instances, "--solver", "dp", "--out", path).status == 0
+    assert transom("solve", instances, "--solver", "dp", "--seconds", 60, "--out", path).status == 0
     return path
 
 

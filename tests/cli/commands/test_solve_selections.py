@@ -22,7 +22,7 @@ from transom.result import Result
 Transom = Callable[..., Ran]
 KEYS = ["instance", "problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"]
 KEYS += ["front", "points", "chosen"]
-EXACT = ("--solver", "exhaustive")
+EXACT = ("--solver", "exhaustive", "--seconds", 60)  # the default of a second is short where the machine is busy
 QUEUE = [
     Job(17, 0, 4, 900, (10, 0)),
     Job(21, 10, 6, 900, (0, 4)),

@@ -200,7 +200,7 @@ def test_outages_leave_no_sliders(browser: Any, out: Path, tmp_path: Path) -> No
 def wait_for(page: Any, condition: str) -> None:
     from selenium.webdriver.support.wait import WebDriverWait
 
-    WebDriverWait(page, 30).until(lambda driver: driver.execute_script(condition))
+    WebDriverWait(page, 300).until(lambda driver: driver.execute_script(condition))
 
 
 def same_nodes(page: Any, out: Path, policy: str) -> None:
