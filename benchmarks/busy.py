@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from transom import Stop, solve
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Allocation, ConstrainedPath, Knapsack
 from transom.result import Result
@@ -52,7 +52,7 @@ def windows(solver: str, count: int) -> Iterator[Any]:
         if solver == "ortools-knapsack":
             yield generate_knapsack("strongly-correlated", 30 + 3 * seed, 1000, rng)
         else:
-            window = fragmented_allocation(rng, 1200 + 100 * seed, 400 + 30 * seed, 12, 18.0, 90)
+            window = fragmented_allocation(rng, Fragments(1200 + 100 * seed, 400 + 30 * seed, 12, 18.0, 90))
             yield window if solver == "scas-flow" else ConstrainedPath.from_allocation(window)
 
 

@@ -24,7 +24,7 @@ from benchmarks.overshoot import allowance
 from transom import Stop, registry, solve
 from transom._system.cpu_clock import cpu_time
 from transom.errors import SpecError
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import Allocation, ConstrainedPath
 from transom.result import Result
 from transom.solvers.backends.native import run_deferred
@@ -74,7 +74,8 @@ def problems(nodes: int, jobs: int) -> list[Allocation | ConstrainedPath]:
     rng = np.random.default_rng((nodes, jobs))
     idle = nodes // 4
     median = 1.2 * idle / jobs / np.exp(0.7**2 / 2)
-    static = fragmented_allocation(rng, nodes, idle, jobs, median, max(8, min(idle // 2, int(8 * median))))
+    system = Fragments(nodes, idle, jobs, median, max(8, min(idle // 2, int(8 * median))))
+    static = fragmented_allocation(rng, system)
     return [static, static.with_rule("dynamic"), static.with_rule("free"), ConstrainedPath.from_allocation(static)]
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom import Stop, registry, solve
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import Allocation
 from transom.plot.style import new_figure, policy_styles, save, styled, thousands
 from transom.result import Result
@@ -81,7 +81,7 @@ def scaled(nodes: int, jobs: int, seed: int) -> Allocation | None:
         return None
     rng = np.random.default_rng((nodes, jobs, seed))
     cap = max(8, min(idle // 2, int(8 * median)))
-    return fragmented_allocation(rng, nodes, idle, jobs, median, cap)
+    return fragmented_allocation(rng, Fragments(nodes, idle, jobs, median, cap))
 
 
 def seconds_text(seconds: float) -> str:
@@ -98,7 +98,7 @@ def family_table(seeds: int, seconds: float, clock: Clock = perf_counter) -> lis
         "|---|---:|---:|---:|---:|",
     ]
     for name, given in FAMILIES.items():
-        drawn = [fragmented_allocation(np.random.default_rng(seed), **given) for seed in range(seeds)]
+        drawn = [fragmented_allocation(np.random.default_rng(seed), Fragments(**given)) for seed in range(seeds)]
         row = measure(drawn, seconds, clock)
         rows.append(
             f"| {name} | {seconds_text(row.median)} | {seconds_text(row.worst)} | {row.gap:.1e} | {row.proved:.0%} |"
@@ -108,7 +108,7 @@ def family_table(seeds: int, seconds: float, clock: Clock = perf_counter) -> lis
 
 def early_table(seeds: int, seconds: float) -> list[str]:
     """Mean and worst distance from the best known after a short budget of CPU time, in Markdown."""
-    problems = [fragmented_allocation(np.random.default_rng(seed), **EARLY) for seed in range(seeds)]
+    problems = [fragmented_allocation(np.random.default_rng(seed), Fragments(**EARLY)) for seed in range(seeds)]
     values = {
         solver: [solve(problem, solver, Stop(seconds=seconds), clock=process_time).value for problem in problems]
         for solver in EARLY_SOLVERS

@@ -26,7 +26,7 @@ import numpy as np
 
 from transom import Stop, registry, solve
 from transom.bench.score.limits import share_limits
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import Allocation
 from transom.models.allocation import Rule
 from transom.models.arrays import BoolArray, FloatArray, IntArray
@@ -111,7 +111,8 @@ def cluster(seed: int, number: int, rule: str, nodes: tuple[int, int]) -> Alloca
         spread, wrap = rng.uniform(0.3, 0.9), bool(rng.random() < 0.3)
         if mean >= 5:
             break
-    return fragmented_allocation(rng, count, idle, jobs, mean, cap, spread, longest, leaf, pod, load, RULES[rule], wrap)
+    system = Fragments(count, idle, jobs, mean, cap, spread, longest, leaf, pod, load)
+    return fragmented_allocation(rng, system, RULES[rule], wrap)
 
 
 def measure(words: list[str], clusters: list[Allocation], seconds: float) -> Measured:

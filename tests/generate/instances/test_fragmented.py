@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom.errors import ModelError, SpecError
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import AUTHORS
 
 pytestmark = pytest.mark.fast
@@ -35,7 +35,8 @@ def test_the_generator_alone_decides() -> None:
 
 @pytest.mark.parametrize("load", [0.2, 0.5, 1.0])
 def test_demand_is_scaled_down_to_the_load(load: float) -> None:
-    problem = fragmented_allocation(np.random.default_rng(0), mean=500.0, cap=2_000, load=load, cost=AUTHORS, wrap=True)
+    system = Fragments(mean=500.0, cap=2_000, load=load)
+    problem = fragmented_allocation(np.random.default_rng(0), system, cost=AUTHORS, wrap=True)
     assert 0.95 * load <= problem.sizes.sum() / 5_000 <= load
     assert problem.wrap
     assert problem.cost == AUTHORS
@@ -43,13 +44,14 @@ def test_demand_is_scaled_down_to_the_load(load: float) -> None:
 
 def test_extremes() -> None:
     rng = np.random.default_rng(0)
-    assert len(fragmented_allocation(rng, jobs=0)) == 0
-    whole = fragmented_allocation(rng, nodes=100, idle=100, jobs=3, mean=5, leaf_nodes=5, pod_nodes=20)
+    assert len(fragmented_allocation(rng, Fragments(jobs=0))) == 0
+    small = Fragments(nodes=100, leaf_nodes=5, pod_nodes=20)
+    whole = fragmented_allocation(rng, small._replace(idle=100, jobs=3, mean=5))
     assert whole.idle.tolist() == list(range(100))
-    one = fragmented_allocation(rng, nodes=100, idle=2, jobs=1, load=1.0, leaf_nodes=5, pod_nodes=20, longest=1000)
+    one = fragmented_allocation(rng, small._replace(idle=2, jobs=1, load=1.0, longest=1000))
     assert one.sizes.tolist() == [2]
-    assert set(fragmented_allocation(rng, spread=0.0).sizes.tolist()) == {50}
-    assert fragmented_allocation(rng, spread=1e6).sizes.max() <= 256
+    assert set(fragmented_allocation(rng, Fragments(spread=0.0)).sizes.tolist()) == {50}
+    assert fragmented_allocation(rng, Fragments(spread=1e6)).sizes.max() <= 256
 
 
 @pytest.mark.parametrize(
@@ -70,9 +72,9 @@ def test_extremes() -> None:
 )
 def test_numbers_out_of_range(given: dict[str, float], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        fragmented_allocation(np.random.default_rng(0), **given)  # type: ignore[arg-type]
+        fragmented_allocation(np.random.default_rng(0), Fragments(**given))  # type: ignore[arg-type]
 
 
 def test_a_tree_that_is_none() -> None:
     with pytest.raises(ModelError, match="multiple"):
-        fragmented_allocation(np.random.default_rng(0), leaf_nodes=32, pod_nodes=100)
+        fragmented_allocation(np.random.default_rng(0), Fragments(leaf_nodes=32, pod_nodes=100))

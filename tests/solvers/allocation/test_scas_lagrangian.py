@@ -18,7 +18,7 @@ from tests.solvers.allocation.test_scas_dp import cheapest_path, random_path
 from tests.timing import used
 from transom import Stop, check, solve
 from transom.errors import SpecError
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
 from transom.reductions import packing
 from transom.reductions.packing import Packing
@@ -36,9 +36,8 @@ def blocks_of(pack: Packing) -> Blocks:
 
 def small(seed: int, wrap: bool = False, cost: HopCost = PAPER) -> Allocation:
     """A system of the scaled family that label setting alone still solves."""
-    return fragmented_allocation(
-        np.random.default_rng(seed), 2_000, 500, 9, 50.0, 120, leaf_nodes=16, pod_nodes=64, wrap=wrap, cost=cost
-    )
+    system = Fragments(2_000, 500, 9, 50.0, 120, leaf_nodes=16, pod_nodes=64)
+    return fragmented_allocation(np.random.default_rng(seed), system, wrap=wrap, cost=cost)
 
 
 @settings(deadline=None, max_examples=150)
@@ -203,9 +202,9 @@ def test_the_path_is_the_allocation_on_the_line() -> None:
 
 
 def test_the_scaled_family_comes_close_to_its_bound() -> None:
-    for family in ({}, {"jobs": 24, "mean": 120.0, "cap": 600}):
+    for family in (Fragments(), Fragments(jobs=24, mean=120.0, cap=600)):
         for seed in range(3):
-            problem = fragmented_allocation(np.random.default_rng(seed), **family)  # type: ignore[arg-type]
+            problem = fragmented_allocation(np.random.default_rng(seed), family)
             result = solve(problem, "scas-lagrangian", Stop(seconds=20, gap=1e-4))
             assert check(problem, result) == []
             assert result.reason in ("gap", "proof")
@@ -213,7 +212,7 @@ def test_the_scaled_family_comes_close_to_its_bound() -> None:
 
 @pytest.mark.parametrize("wrap", [False, True])
 def test_budgets_are_kept_with_an_answer_and_a_bound(wrap: bool) -> None:
-    problem = fragmented_allocation(np.random.default_rng(0), mean=100.0, wrap=wrap)
+    problem = fragmented_allocation(np.random.default_rng(0), Fragments(mean=100.0), wrap=wrap)
     ScasLagrangian().warm_up()
     for seconds in (0.02, 0.2):
         result = solve(problem, "scas-lagrangian", Stop(seconds=seconds))
@@ -227,7 +226,7 @@ def test_budgets_are_kept_with_an_answer_and_a_bound(wrap: bool) -> None:
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
-    problem = fragmented_allocation(np.random.default_rng(2), 8_000, 2_000, 20, 90.0, 256)
+    problem = fragmented_allocation(np.random.default_rng(2), Fragments(8_000, 2_000, 20, 90.0, 256))
     a, b = (solve(problem, "scas-lagrangian", Stop(iterations=60), seed=1) for _ in range(2))
     assert np.array_equal(a.solution, b.solution)
     assert a.bound == b.bound
@@ -297,7 +296,8 @@ def test_windows_of_the_paper(shared: Path, name: str) -> None:
 def test_an_answer_that_is_not_bad_comes_early() -> None:
     # Blocks placed one after another cost 14 % more than the optimum, and labels take long to find another packing.
     rng = np.random.default_rng(1)
-    problem = fragmented_allocation(rng, nodes=6000, idle=1500, jobs=24, mean=100.0, cap=300, load=0.95)
+    system = Fragments(nodes=6000, idle=1500, jobs=24, mean=100.0, cap=300, load=0.95)
+    problem = fragmented_allocation(rng, system)
     result = solve(problem, "scas-lagrangian", Stop(iterations=6))
     assert result.value is not None
     assert result.bound is not None
@@ -306,7 +306,7 @@ def test_an_answer_that_is_not_bad_comes_early() -> None:
 
 def test_a_better_packing_is_followed_by_a_wider_proof() -> None:
     # 20,000 nodes at 94 % load: the proof takes a moment once moves from another packing have found the optimum.
-    problem = fragmented_allocation(np.random.default_rng(2), jobs=24, mean=260.0, cap=600, load=0.94)
+    problem = fragmented_allocation(np.random.default_rng(2), Fragments(jobs=24, mean=260.0, cap=600, load=0.94))
     result = solve(problem, ScasLagrangian(), Stop(iterations=1000))
     assert result.status == "optimal"
     assert check(problem, result) == []

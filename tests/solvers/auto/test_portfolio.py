@@ -16,7 +16,7 @@ import pytest
 from transom import Stop, check, registry, solve
 from transom.bench.plan.plan import InstanceSet, read_plan
 from transom.errors import DocumentError
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import family_selection
@@ -63,7 +63,7 @@ def hard(kind: str) -> Any:
         return random_path(rng, 8000, 30, 120, 120, density=0.3)
     if kind == "selection":
         return family_selection("inverse", rng, 60, 5)
-    return fragmented_allocation(rng, 6000, 1500, 30, 45.0, rule=RULES[kind], wrap=True)
+    return fragmented_allocation(rng, Fragments(6000, 1500, 30, 45.0), rule=RULES[kind], wrap=True)
 
 
 ANNEALING = "sa:repair=cheapest,restarts=yes"

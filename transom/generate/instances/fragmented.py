@@ -3,6 +3,7 @@ r"""Static allocations of many jobs on a large machine whose idle nodes are frag
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,18 +14,36 @@ from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import PAPER, HopCost
 
 
+class Fragments(NamedTuple):
+    r"""A system whose idle nodes are fragments, and its jobs.
+
+    Parameters
+    ----------
+    nodes, leaf_nodes, pod_nodes : the tree, as in :meth:`FatTree.uniform`.
+    idle : idle nodes, > 0 and at most ``nodes``.
+    jobs : how many, >= 0.
+    mean : m, the median of the sizes before ``cap`` and ``load``; their logarithms have the mean log m; > 0.
+    cap : the largest size, >= 2.
+    spread : :math:`\sigma`, >= 0.
+    longest : nodes of the longest run of busy nodes that is drawn at once, > 0.
+    load : the most that jobs may ask for, as a share of the idle nodes, > 0 and at most 1.
+    """
+
+    nodes: int = 20_000
+    idle: int = 5_000
+    jobs: int = 50
+    mean: float = 50.0
+    cap: int = 256
+    spread: float = 0.7
+    longest: int = 512
+    leaf_nodes: int = 32
+    pod_nodes: int = 512
+    load: float = 0.95
+
+
 def fragmented_allocation(
     rng: np.random.Generator,
-    nodes: int = 20_000,
-    idle: int = 5_000,
-    jobs: int = 50,
-    mean: float = 50.0,
-    cap: int = 256,
-    spread: float = 0.7,
-    longest: int = 512,
-    leaf_nodes: int = 32,
-    pod_nodes: int = 512,
-    load: float = 0.95,
+    system: Fragments = Fragments(),  # noqa: B008
     rule: Rule = "static",
     wrap: bool = False,
     cost: HopCost = PAPER,
@@ -40,14 +59,7 @@ def fragmented_allocation(
     Parameters
     ----------
     rng : source of all random numbers.
-    nodes, leaf_nodes, pod_nodes : the tree, as in :meth:`FatTree.uniform`.
-    idle : idle nodes, > 0 and at most ``nodes``.
-    jobs : how many, >= 0.
-    mean : m, the median of the sizes before ``cap`` and ``load``; their logarithms have the mean log m; > 0.
-    cap : the largest size, >= 2.
-    spread : :math:`\sigma`, >= 0.
-    longest : nodes of the longest run of busy nodes that is drawn at once, > 0.
-    load : the most that jobs may ask for, as a share of the idle nodes, > 0 and at most 1.
+    system : nodes and jobs.
     rule, wrap, cost : as in :class:`Allocation`.
 
     Raises
@@ -55,6 +67,7 @@ def fragmented_allocation(
     SpecError : a number is out of range, or so many jobs of two nodes exceed ``load``.
     ModelError : the tree is none.
     """
+    nodes, idle, jobs, mean, cap, spread, longest, leaf_nodes, pod_nodes, load = system
     tree = FatTree.uniform(nodes, leaf_nodes, pod_nodes)
     idle, jobs = whole(idle, "fragmented: idle"), whole(jobs, "fragmented: jobs")
     cap, longest = whole(cap, "fragmented: cap"), whole(longest, "fragmented: longest")

@@ -10,7 +10,7 @@ import numpy as np
 from transom import registry
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator
-from transom.generate.instances.fragmented import fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
 from transom.generate.instances.uniform_sizes import uniform_sizes
 from transom.generate.workload.workload_recipe import Positive
@@ -141,7 +141,7 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
     ----------
     family : ``fragmented``.
     idle, jobs, mean, spread, cap, longest, load : as in
-        :func:`~transom.generate.instances.fragmented.fragmented_allocation`, whose defaults they have.
+        :class:`~transom.generate.instances.fragmented.Fragments`, whose defaults they have.
     law : how sizes are distributed: ``lognormal``, or ``uniform`` without mean and spread.
     """
 
@@ -167,13 +167,13 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
         common: dict[str, Any] = {"rule": self.rule or "static", "wrap": self.wrap is True, "cost": self.cost}
         rng = stream(seed, "fragmented", number)
         if self.law == "lognormal":
-            yield fragmented_allocation(rng, **shape, **common)
+            yield fragmented_allocation(rng, Fragments(**shape), **common)
             return
         for name in ("mean", "spread"):
             if name in shape:
                 raise SpecError(f"tjap: {name} does not go with law uniform")
         own = {"jobs": shape.pop("jobs", _JOBS), "cap": shape.pop("cap", _CAP)}
-        empty = fragmented_allocation(rng, **shape, jobs=0, **common)
+        empty = fragmented_allocation(rng, Fragments(**shape, jobs=0), **common)
         sizes = uniform_sizes(rng, own["jobs"], own["cap"], int(shape.get("load", _LOAD) * len(empty.idle)))
         yield Allocation(empty.tree, empty.idle, sizes, common["rule"], common["wrap"], common["cost"])
 
