@@ -15,7 +15,6 @@ LONG = {
     "envs.scheduling",
     "envs.scheduling_vector",
     "envs.window",
-    "selections.family_selection",
 }
 """Module and name of those that still have more; the list may only shrink."""
 

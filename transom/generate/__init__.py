@@ -10,7 +10,7 @@ from transom.generate.demands.resources import (
 )
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.paths import random_path
-from transom.generate.instances.selections import FAMILIES, family_selection, replayed_selections
+from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
 from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
 from transom.generate.instances.uniform_sizes import uniform_sizes
 from transom.generate.instances.windows import random_windows, window_knapsacks
@@ -30,6 +30,7 @@ __all__ = [
     "Resource",
     "StreamModel",
     "by_months",
+    "Marked",
     "family_selection",
     "fit_arrivals",
     "generate_knapsack",

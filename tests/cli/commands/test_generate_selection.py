@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran
-from transom.generate import FAMILIES, family_selection
+from transom.generate import FAMILIES, Marked, family_selection
 from transom.io import read_documents
 from transom.models import Selection
 from transom.rng import stream
@@ -30,7 +30,9 @@ def test_families_are_those_of_the_library(transom: Transom, tmp_path: Path) -> 
     assert ran.status == 0
     assert ran.out == f"{out}: 12 selections\n"
     expected = [
-        family_selection(family, stream(5, "selection", family, i), 9, 4, 30, 0.3, "nodes/waited", 0.1, 0.1, 0.2)
+        family_selection(
+            family, stream(5, "selection", family, i), 9, 4, 30, 0.3, "nodes/waited", Marked(0.1, 0.1, 0.2)
+        )
         for family in FAMILIES
         for i in (1, 2)
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from transom import solve
 from transom.errors import SpecError
-from transom.generate import FAMILIES, family_selection, generate_lublin, replayed_selections, with_resources
+from transom.generate import FAMILIES, Marked, family_selection, generate_lublin, replayed_selections, with_resources
 from transom.models import Selection
 from transom.models.selection_reduction import reduce_selection
 from transom.rng import stream
@@ -51,7 +51,7 @@ def test_families_are_what_they_are_called() -> None:
 def test_marks_can_be_kept() -> None:
     forced = requires = excluded = 0
     for number in range(40):
-        problem = made("uniform", number, jobs=12, forced=0.3, excluded=0.2, requires=0.4, tightness=0.3)
+        problem = made("uniform", number, jobs=12, marked=Marked(0.3, 0.2, 0.4), tightness=0.3)
         assert problem.trivial() != "infeasible"
         assert not (problem.forced & problem.excluded).any()
         assert all(job > other for job, other in problem.requires)
@@ -79,7 +79,7 @@ def test_objectives_by_name() -> None:
         ({"resources": 0}, "resources > 0"),
         ({"largest": 0}, "largest from 1"),
         ({"tightness": 0.0}, "tightness must be > 0"),
-        ({"forced": 1.5}, "shares must be from 0 to 1"),
+        ({"marked": Marked(1.5)}, "shares must be from 0 to 1"),
         ({"objectives": "gpu"}, "unknown objective or resource 'gpu'"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.placement_cases import random_placement
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.generate.instances.paths import random_path
-from transom.generate.instances.selections import FAMILIES, family_selection
+from transom.generate.instances.selections import FAMILIES, Marked, family_selection
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Workflow
 from transom.models.reduction import reduce
 from transom.solvers.auto import features as module
@@ -134,7 +134,7 @@ def test_paths(seed: int, sizes: int, density: float) -> None:
 )
 def test_selections(seed: int, family: str, jobs: int, tightness: float, share: float) -> None:
     problem = family_selection(
-        family, np.random.default_rng(seed), jobs, 3, 50, tightness, forced=share, excluded=share, requires=share
+        family, np.random.default_rng(seed), jobs, 3, 50, tightness, marked=Marked(share, share, share)
     )
     facts = features(problem)
     demands, objectives = problem.demands.tolist(), problem.objectives.tolist()

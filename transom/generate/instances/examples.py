@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.generate.instances.paths import random_path
-from transom.generate.instances.selections import FAMILIES, family_selection
+from transom.generate.instances.selections import FAMILIES, Marked, family_selection
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, random_workflow
 from transom.models import ConstrainedPath, FatTree, HopCost, Joint, Knapsack, Placement, Selection, Workflow
 
@@ -34,7 +34,7 @@ def selections() -> list[Selection]:
     ]
     return [
         *drawn,
-        family_selection("uniform", np.random.default_rng(9), 8, 2, 20, forced=0.1, excluded=0.1, requires=0.2),
+        family_selection("uniform", np.random.default_rng(9), 8, 2, 20, marked=Marked(0.1, 0.1, 0.2)),
         _selection(np.empty((0, 2)), [4, 5]),
         _selection([[5, 1], [1, 6], [7, 7]], [4, 5]),
         _selection([[2], [3]], [4], forced=[1, 1]),

@@ -8,7 +8,7 @@ from typing import Any
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.replays import ReplayRecipe
-from transom.generate.instances.selections import FAMILIES, family_selection, replayed_selections
+from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
 from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.io.objective_names import named_terms
 from transom.models import Cluster, Selection
@@ -24,8 +24,8 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
     ----------
     family : a name of :data:`~transom.generate.FAMILIES`, several, or ``all``.
     number : resources, nodes included.
-    jobs, largest, tightness, objectives, forced, excluded, requires : as in
-        :func:`~transom.generate.family_selection`.
+    jobs, largest, tightness, objectives : as in :func:`~transom.generate.family_selection`.
+    forced, excluded, requires : as in :class:`~transom.generate.Marked`.
     """
 
     family: str | tuple[str, ...] = "uniform"
@@ -63,9 +63,7 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
             self.largest,
             self.tightness,
             self.objectives,
-            self.forced,
-            self.excluded,
-            self.requires,
+            Marked(self.forced, self.excluded, self.requires),
         )
 
 

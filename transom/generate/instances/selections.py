@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,6 +66,20 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int, int, int], IntArray]] = 
 """How demands of random selections come about, by name."""
 
 
+class Marked(NamedTuple):
+    """Shares of the jobs that are special, each from 0 to 1.
+
+    Parameters
+    ----------
+    forced, excluded : those that are chosen in any case (as long as they fit together), or in none.
+    requires : of the jobs after the first, those that require an earlier one.
+    """
+
+    forced: float = 0.0
+    excluded: float = 0.0
+    requires: float = 0.0
+
+
 def family_selection(
     family: str,
     rng: np.random.Generator,
@@ -73,9 +88,7 @@ def family_selection(
     largest: int = 100,
     tightness: float = 0.5,
     objectives: str = "",
-    forced: float = 0.0,
-    excluded: float = 0.0,
-    requires: float = 0.0,
+    marked: Marked = Marked(),  # noqa: B008
 ) -> Selection:
     """A random selection: a window of jobs of a family before an idle machine.
 
@@ -92,8 +105,7 @@ def family_selection(
     tightness : capacity as a share of the total demand, > 0.
     objectives : names with slashes between, as :func:`~transom.io.objective_names.named_terms` takes them; by
         default every resource.
-    forced, excluded : shares of the jobs that are chosen in any case (as long as they fit together) or in none.
-    requires : share of the jobs, of those after the first, that require an earlier one.
+    marked : shares of special jobs.
 
     Raises
     ------
@@ -108,8 +120,8 @@ def family_selection(
         )
     if not 0 < tightness < 2**10:
         raise SpecError(f"selection: tightness must be > 0 and below 1024, got {tightness:g}")
-    if not all(0 <= share <= 1 for share in (forced, excluded, requires)):
-        raise SpecError(f"selection: shares must be from 0 to 1, got {forced:g}, {excluded:g} and {requires:g}")
+    if not all(0 <= share <= 1 for share in marked):
+        raise SpecError("selection: shares must be from 0 to 1, got {:g}, {:g} and {:g}".format(*marked))
     demands = FAMILIES[family](rng, jobs, resources, largest)
     wait = rng.integers(0, _LONGEST_WAIT, jobs, endpoint=True)
     walltime = 3600 * rng.integers(1, _LONGEST_WALLTIME, jobs, endpoint=True)
@@ -122,9 +134,7 @@ def family_selection(
     nobody = JobTable(np.empty((0, table.shape[1]), np.int64))
     window = Window(_LONGEST_WAIT, cluster, JobTable(table), nobody, np.empty(0, np.int64), capacity)
     plain = Selection.from_window(window, named_terms(objectives, cluster))
-    if not (forced or excluded or requires):
-        return plain
-    return _marked(plain, rng, forced, excluded, requires)
+    return _marked(plain, rng, *marked) if any(marked) else plain
 
 
 def replayed_selections(
