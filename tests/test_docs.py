@@ -8,7 +8,9 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,15 @@ from typing import Any
 import pytest
 
 from tests.packages import install
+from tests.warm_process import WarmProcess
 from transom.cli.app import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
+COMMANDS = ("transom.cli.commands.simulate", "transom.cli.commands.solve", "transom.cli.commands.bench_run")
+"""What most commands import, and they themselves."""
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
 WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
 
@@ -52,18 +57,37 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(command: list[str], folder: Path = ROOT, page: str = "") -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    if page in PACKAGES:
-        environment["PYTHONPATH"] = str(folder / page)
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=900)
-    assert done.returncode == 0, done.stderr
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs a command and gives what it prints; each has a process of its own."""
+    with ExitStack() as ends:
+
+        @cache
+        def warm(*modules: str) -> WarmProcess:
+            return ends.enter_context(WarmProcess(modules))
+
+        def run(command: list[str], folder: Path = ROOT, page: str = "") -> str:
+            environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            if page in PACKAGES:
+                environment["PYTHONPATH"] = str(folder / page)
+            if command[0] == "transom":
+                done = warm("transom.cli.app", "transom.cli.output.help", *COMMANDS).run(command, folder, environment)
+            elif command[0] in ("python", sys.executable) and command[1] in ("-c", "-m"):
+                done = warm().run(command, folder, environment)  # which imports nothing of ours in their place
+            else:
+                done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=900)
+            assert done.returncode == 0, done.stderr
+            return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+
+        yield run
 
 
 @pytest.mark.parametrize(("page", "language", "source", "expected"), BLOCKS)
 def test_a_block_runs_and_prints_what_is_shown(
-    page: str, language: str, source: str, expected: str | None, folder: Path
+    page: str, language: str, source: str, expected: str | None, folder: Path, run: Run
 ) -> None:
     if language == "python":
         printed = run([sys.executable, "-c", source], folder, page)
@@ -144,7 +168,7 @@ def test_the_glossary_names_what_is_there() -> None:
         assert pkgutil.resolve_name(name) is not None, name
 
 
-def test_the_table_of_solvers_is_what_the_stored_results_say() -> None:
+def test_the_table_of_solvers_is_what_the_stored_results_say(run: Run) -> None:
     results = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "benchmarks" / "results").glob("*.parquet"))]
     printed = run(["transom", "bench", "score", *results, "--markdown"])
     table = "\n".join(line for line in printed.splitlines() if line.startswith("|"))
@@ -153,5 +177,5 @@ def test_the_table_of_solvers_is_what_the_stored_results_say() -> None:
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(example: Path) -> None:
+def test_examples_run(example: Path, run: Run) -> None:
     assert run([sys.executable, str(example)])
