@@ -29,7 +29,7 @@ EXACT = (
     "ortools-knapsack:algorithm=64items",
     "ortools-knapsack:algorithm=divide-and-conquer",
 )
-ENDLESS = Stop(seconds=20)
+ENDLESS = Stop(seconds=600)
 
 small = st.integers(1, 9).flatmap(
     lambda n: st.builds(

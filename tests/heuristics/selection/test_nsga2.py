@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.selection_cases import random_selection, true_front, values_of
+from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.bench import quality
 from transom.heuristics.selection.nsga2 import Nsga2
@@ -73,7 +74,7 @@ def test_it_ends_when_all_is_known() -> None:
     result = solve(problem, "nsga2", Stop(seconds=30))
     assert result.reason == "finished"
     assert values_of(result.solution) == true_front(problem)
-    assert result.seconds < 10
+    assert used(lambda: solve(problem, "nsga2", Stop(seconds=30)), 10) < 10
     assert result.parameters["front"] == "not complete"
 
 

@@ -25,7 +25,7 @@ NATIVE = (
     *(spec for spec in (*STATIC, *PATH) if spec.partition(":")[0].partition("-")[2] not in ("dp", "lagrangian")),
     "free-cpsat",
 )
-ENDLESS = Stop(seconds=60)
+ENDLESS = Stop(seconds=600)
 
 
 def large(rule: Rule = "static", wrap: bool = True, cost: HopCost = PAPER) -> Allocation:

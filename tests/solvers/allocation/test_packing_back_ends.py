@@ -10,7 +10,7 @@ from tests.allocation_cases import allocations, figure_2, optimum
 from transom import Stop, check, solve
 from transom.models import Allocation, ConstrainedPath
 
-ENDLESS = Stop(seconds=20)
+ENDLESS = Stop(seconds=600)
 BY_FLOW = ("flow:backend=highs", "flow:backend=scip")
 BACK_ENDS = ("cpsat", "scip", *BY_FLOW)
 VARIANTS = (*BACK_ENDS, "cpsat:presolve=true", "scip:cancel=true")

@@ -18,7 +18,7 @@ from transom.solvers.allocation.scas_flow import _flow, _values
 from transom.solvers.backends import worker_process
 from transom.stop import Budget
 
-ENDLESS = Stop(seconds=20)
+ENDLESS = Stop(seconds=600)
 BACK_ENDS = ("highs", "scip")
 
 

@@ -13,7 +13,7 @@ from transom.errors import UnsupportedError
 from transom.models import AUTHORS, Allocation, ConstrainedPath, FatTree
 from transom.solvers.backends.native import run_deferred
 
-ENDLESS = Stop(seconds=20)
+ENDLESS = Stop(seconds=600)
 
 
 def test_wrap_around_is_part_of_the_model() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def test_fronts_that_can_be_had_are_complete(jobs: int, resources: int) -> None:
 @pytest.mark.parametrize(("jobs", "resources"), [(80, 4), (200, 2)])
 def test_what_cannot_be_completed_in_time_ends_with_a_heuristic(jobs: int, resources: int) -> None:
     problem = crowded(jobs, resources)
-    result = solve(problem, "auto", Stop(seconds=1.0))
+    result = solve(problem, "auto", Stop(seconds=1.0), clock=process_time)  # others may hold the processor
     assert result.error is None
     assert check(problem, result) == []
     assert result.status == "optimal" or result.parameters["chose"].endswith("nsga2")

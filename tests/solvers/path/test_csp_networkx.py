@@ -16,7 +16,7 @@ from transom.models import Allocation, ConstrainedPath
 
 pytestmark = pytest.mark.fast
 
-ENDLESS = Stop(seconds=20)
+ENDLESS = Stop(seconds=600)
 SPECS = ("csp-networkx", "csp-scip", "csp-flow", "csp-flow:backend=scip", "csp-cpsat")
 
 
