@@ -43,8 +43,8 @@ def main(module: str, name: str, runs: str) -> None:
         warm_up(solver, type(problem))
         pressed = Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         began, worked = perf_counter(), process_time()
-        pressed.start()
         try:
+            pressed.start()
             solve(problem, solver, Stop(seconds=60))
             print(*run, "not interrupted at all")
         except KeyboardInterrupt:

@@ -22,11 +22,11 @@ def test_nothing_native_runs_on_after_an_interrupt(slow: float) -> None:
     told, finished = Event(), Event()
 
     def search() -> None:
-        told.wait(10)
+        Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        told.wait(60)
         time.sleep(slow)
         finished.set()
 
-    Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         run_native(search, told.set, Stop().start(PROBLEM))
     assert told.is_set()
