@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from transom import Stop, check, solve
 from transom.generate.instances.knapsacks import generate_knapsack
 from transom.models import Knapsack
-from transom.solvers.backends.cpsat import rounded_up
 
 
 def test_incumbents_and_bounds_come_while_it_runs() -> None:
@@ -32,9 +29,3 @@ def test_values_beyond_double_precision_are_proved_exactly() -> None:
     problem = Knapsack(values, [3, 3, 2, 2, 1], 6)
     result = solve(problem, "cpsat", Stop(seconds=5))
     assert (result.status, result.value, result.bound) == ("optimal", 2**61 + 4, 2**61 + 4)
-
-
-def test_a_bound_in_double_precision_is_never_too_small() -> None:
-    assert rounded_up(1234.0) == 1234
-    for exact in (2**53 + 1, 2**61 + 1, 2**62 - 1):
-        assert exact <= rounded_up(float(exact)) <= exact + math.ulp(float(exact)) * 2

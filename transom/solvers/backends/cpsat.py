@@ -17,6 +17,7 @@ from transom.stop import Budget
 _MOST = 2**50  # of an objective: with room to add and multiply in 64 bits, and exact as a double
 _RELATIVE = 1e-9
 _FINE = 1e-10
+_NOISE, _ULPS = 1e-6, 16  # of a bound that CP-SAT reports on the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Scale:
     floored: bool
     negated: bool = False
 
-    def bound(self, objective: float) -> float:
+    def bound(self, objective: int) -> float:
         """The bound on costs (on values, where these are negated) that follows from a bound on the objective."""
         cost = objective * self.unit
         safe = cost - self.error - _RELATIVE * abs(cost)
@@ -129,7 +130,7 @@ def search_cpsat(
     for name, value in parameters.items():
         setattr(solver.parameters, name, value)
 
-    def capped(objective: float) -> float:
+    def capped(objective: int) -> float:
         safe = scale.bound(objective)
         return safe if budget.value is None else (max if scale.negated else min)(safe, budget.value)
 
@@ -145,7 +146,7 @@ def run_cpsat(
     model: Any,
     budget: Budget,
     read: Callable[[IntArray], Any],
-    bounded: Callable[[float], float | None],
+    bounded: Callable[[int], float | None],
     negated: bool = False,
 ) -> Literal["closed", "infeasible"] | None:
     """Let CP-SAT search until the budget is done; solutions and bounds are handed over as they come.
@@ -154,8 +155,7 @@ def run_cpsat(
     ----------
     solver : of :func:`cpsat_solver`.
     read : makes the problem's solution out of the values of all variables, or None if it is none.
-    bounded : makes the problem's bound out of one on the model's objective, or None; what is an int is exact, a float
-        may be rounded from 2**53 on.
+    bounded : makes the problem's bound out of one on the model's objective, which is whole, or None.
     negated : whether the model maximises; CP-SAT minimises the negated objective.
 
     Returns
@@ -176,7 +176,7 @@ def run_cpsat(
                 self.stop_search()
 
     def on_bound(bound: float) -> None:
-        if not report(bound=bounded(bound)):
+        if not report(bound=bounded(whole_bound(bound, negated))):
             solver.stop_search()
 
     solver.best_bound_callback = on_bound
@@ -198,7 +198,10 @@ def run_cpsat(
     return ended[0] if ended else None
 
 
-def rounded_up(bound: float) -> int:
-    """A bound on whole values that are maximised; integers come as they are or as doubles, exact up to 2**53."""
-    exact = isinstance(bound, int) or abs(bound) < 2**53
-    return math.floor(bound) if exact else int(math.nextafter(bound, math.inf))
+def whole_bound(bound: float, upper: bool) -> int:
+    """The bound on a whole objective that follows from one that CP-SAT reports on the way.
+
+    CP-SAT multiplies it out in doubles: what comes may be some units in the last place on the wrong side.
+    """
+    noise = max(_NOISE, _ULPS * math.ulp(bound))
+    return math.floor(bound + noise) if upper else math.ceil(bound - noise)

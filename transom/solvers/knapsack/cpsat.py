@@ -12,7 +12,7 @@ from transom.errors import SpecError
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
-from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
+from transom.solvers.backends.cpsat import cpsat_solver, run_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.knapsack.incumbent import first_incumbent, warm_up
 from transom.solving import TakesAll
@@ -93,7 +93,4 @@ def _search(reduced: Reduced, budget: Budget, seed: int, presolve: bool) -> None
     def read(values: IntArray) -> BoolArray:
         return reduced.solution(values.astype(np.bool_))
 
-    def value_of(bound: float) -> int:
-        return reduced.value_of(rounded_up(bound))
-
-    run_cpsat(solver, model, budget, read, value_of, negated=True)
+    run_cpsat(solver, model, budget, read, reduced.value_of, negated=True)

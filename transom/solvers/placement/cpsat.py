@@ -11,7 +11,7 @@ from transom import registry
 from transom._system.collector import collector_paused
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
-from transom.solvers.backends.cpsat import cpsat_solver, rounded_up, run_cpsat
+from transom.solvers.backends.cpsat import cpsat_solver, run_cpsat
 from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
 from transom.solvers.placement.reduced import Reduced
 from transom.solvers.placement.rounding import Rounded, to_search
@@ -77,7 +77,7 @@ def _search(problem: Placement, reduced: Reduced, amounts: Rounded, budget: Budg
         placed[tasks, machines] = counts
         return reduced.solution(problem, placed) if reduced.holds(placed) else None
 
-    def safe(bound: float) -> int | None:
-        return max(rounded_up(bound), int(budget.value or 0)) if amounts.bounding else None
+    def safe(bound: int) -> int | None:
+        return max(bound, int(budget.value or 0)) if amounts.bounding else None
 
     run_cpsat(solver, model, budget, read, safe, negated=True)

@@ -51,8 +51,8 @@ class _Ticks(Scale):
     ticks: int = 1
     step: int = 1
 
-    def bound(self, objective: float) -> float:
-        whole = rounded_up(math.ceil(objective - 1e-6), self.step)
+    def bound(self, objective: int) -> float:
+        whole = rounded_up(objective, self.step)
         return whole if self.ticks == 1 else whole / self.ticks
 
 
