@@ -49,12 +49,12 @@ def still(start: Start, named: str = "") -> bool:
     ------
     SlurmError : Slurm does not answer.
     """
-    told = run_slurm("squeue", "-a", "-h", "-r", "-j", start.job.name, "-o", "%T|%D|%n|%r").splitlines()
+    answer = run_slurm("squeue", "-a", "-h", "-r", "-j", start.job.name, "-o", "%T|%D|%n|%r").splitlines()
     nodes = run_slurm("sinfo", "-h", "-N", "-n", start.where, "-o", "%N %t").splitlines()
     idle = {line.split()[0] for line in nodes if line.split()[1:] in (["idle"], ["plnd"])}
-    if len(told) != 1 or idle != set(start.nodes) or len({line.split()[0] for line in nodes}) != len(idle):
+    if len(answer) != 1 or idle != set(start.nodes) or len({line.split()[0] for line in nodes}) != len(idle):
         return False
-    state, size, names, reason = told[0].split("|", 3)
+    state, size, names, reason = answer[0].split("|", 3)
     same = same_nodes(names, named)
     return state == "PENDING" and not reason.startswith("JobHeld") and size == str(start.job.nodes) and same
 

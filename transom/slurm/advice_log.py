@@ -36,14 +36,14 @@ class AdviceLog:
 
     def add(self, advice: Advice) -> int:
         """Write what is new in some advice, whole or not at all; returns the number of rows."""
-        told = [(start.job, "start", advice.now, start.where) for start in advice.starts]
-        told += [(job, "reserve", at, "") for job, at in advice.reserve]
+        advised = [(start.job, "start", advice.now, start.where) for start in advice.starts]
+        advised += [(job, "reserve", at, "") for job, at in advice.reserve]
         fresh = [
             dict(zip(_columns(), (advice.now, self._policy, job.name, action, at, nodes, job.start), strict=True))
-            for job, action, at, nodes in told
+            for job, action, at, nodes in advised
             if self._last.get(job.name) != (action, nodes)
         ]
-        self._last = {job.name: (action, nodes) for job, action, _, nodes in told}
+        self._last = {job.name: (action, nodes) for job, action, _, nodes in advised}
         if fresh:
             import polars as pl
 
@@ -94,10 +94,10 @@ def score(log: pl.DataFrame, started: Mapping[str, int]) -> list[Score]:
         first = rows.filter(action="start").group_by("job", maintain_order=True).first()
         known = [row for row in first.to_dicts() if row["job"] in started]
         delay = np.array([started[row["job"]] - row["time"] for row in known], float)
-        told = rows.group_by("job", maintain_order=True).first().to_dicts()
+        noted = rows.group_by("job", maintain_order=True).first().to_dicts()
         errors = [
             abs(started[row["job"]] - row["slurm_start"])
-            for row in told
+            for row in noted
             if row["job"] in started and row["slurm_start"] != UNKNOWN
         ]
         found.append(

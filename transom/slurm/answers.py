@@ -12,7 +12,7 @@ from transom.traces.records.slurm_json import number_of
 from transom.traces.records.values import nothing
 
 UNKNOWN = -1
-"""What stands for a number or a time that is not told; for a limit: there is none."""
+"""What stands for a number or a time that is not reported; for a limit: there is none."""
 
 _BEGIN = re.compile(
     r"^(?=(?:JobId|NodeName|PartitionName|SwitchName|BlockName|ReservationName|LicenseName)=)", re.MULTILINE
@@ -25,7 +25,7 @@ _NAMED_LINES = re.compile(r"JobName=.*(^\s+UserId=\S+\(\d+\) GroupId=)", re.DOTA
 def text_records(text: str) -> Iterator[dict[str, str]]:
     """The records that ``scontrol show`` prints, one to a line or not, or that a configuration lists.
 
-    A job's name is left out, for it may hold whatever looks like another field. Of a field that is told twice the
+    A job's name is left out, for it may hold whatever looks like another field. Of a field that is reported twice the
     first counts.
     """
     for part in _BEGIN.split(text):
@@ -53,11 +53,11 @@ def stated(value: Any) -> str:
 
 def number(value: Any) -> int:
     """A whole number from all forms it has; :data:`UNKNOWN` for none, and for one without end."""
-    told = number_of(value)
-    if told is None or told == "UNLIMITED":
+    found = number_of(value)
+    if found is None or found == "UNLIMITED":
         return UNKNOWN
     try:
-        return max(int(float(told)), UNKNOWN)
+        return max(int(float(found)), UNKNOWN)
     except (ValueError, OverflowError):
         return UNKNOWN
 

@@ -98,23 +98,23 @@ def read_audit(path: Path) -> Iterator[dict[str, Any]]:
     known = False
     for number, line in enumerate(lines, 1):
         try:
-            told = msgspec.json.decode(line) if line.strip() else None
+            entry = msgspec.json.decode(line) if line.strip() else None
         except msgspec.DecodeError:
-            told = None
+            entry = None
             if not known:
                 raise DocumentError(f"{path}:{number}: is no audit log") from None
-        if told is None:
+        if entry is None:
             continue
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(entry, dict) or entry.get("format") != FORMAT:
             raise DocumentError(f"{path}:{number}: expected a line of {FORMAT}")
         known = True
-        yield told
+        yield entry
 
 
 class Ledger(NamedTuple):
     """What a log says of jobs that were not given back: the ends of their leases [s since 1970], the nodes on which
     some of them were asked to start, those that were left alone because somebody held or named them again, site
-    factors, all nodes that each job was told to take since it had none, and the jobs of which nobody knows whether
+    factors, all nodes that each job was given to take since it had none, and the jobs of which nobody knows whether
     their holds became leases."""
 
     leases: dict[str, int]

@@ -38,10 +38,10 @@ def run_slurm(*command: str, stdin: str | None = None, seconds: float = _LIMIT) 
         raise SlurmBusyError(f"{command[0]} did not answer within {seconds:g} s") from None
     except OSError as error:
         raise SlurmError(f"{command[0]} cannot be run: {error.strerror}") from None
-    told = done.stderr.strip().splitlines()
+    lines = done.stderr.strip().splitlines()
     # squeue returns 0 for a field that it does not know.
-    if done.returncode or any(": error:" in line for line in told):
-        why = next((line for line in told if "error" in line), told[0] if told else f"status {done.returncode}")
+    if done.returncode or any(": error:" in line for line in lines):
+        why = next((line for line in lines if "error" in line), lines[0] if lines else f"status {done.returncode}")
         busy = any(each in why.lower() for each in _BUSY)
         message = f"{' '.join(command[:3])}: {why.removeprefix(f'{command[0]}: ')}"
         raise SlurmBusyError(message) if busy else SlurmError(message)

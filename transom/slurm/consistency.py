@@ -20,7 +20,7 @@ _BETWEEN = 0.05  # two looks [s]
 
 
 def contradictions(state: SlurmState) -> dict[str, str]:
-    """The nodes in service of which jobs and nodes tell different things, each with what it is.
+    """The nodes in service of which jobs and nodes report different things, each with what it is.
 
     A completing job holds its nodes until each of them is back; a suspended one may have given them up.
     """

@@ -159,7 +159,7 @@ class Driver:
         self._leases, self._half, self._left = ledger.leases, ledger.half, ledger.left | self._left
         began = {name: since for name, (_, since) in self._started.items()}
         self._started = {name: (nodes, began.get(name, -1)) for name, nodes in ledger.started.items()}
-        self._started = {name: told for name, told in self._started.items() if name not in self._ran}
+        self._started = {name: start for name, start in self._started.items() if name not in self._ran}
         self._decided = None
 
     def _offered(self, job: SlurmJob, now: int) -> bool:

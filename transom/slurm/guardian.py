@@ -1,6 +1,6 @@
 """The second process of a run: gives all jobs back when the first one has shown no sign of life for a lease.
 
-It also gives back what arrives held afterwards, if it was told which jobs are selected. It ends when its name is no
+It also gives back what arrives held afterwards, if it knows which jobs are selected. It ends when its name is no
 longer in its file: when the first process has ended in order, or another one has begun.
 """
 
@@ -43,20 +43,20 @@ class Guarded:
     """
 
     def __init__(self, audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> None:
-        self._told = audit, lease, partition, selects
+        self._arguments = audit, lease, partition, selects
         heartbeat_of(audit).touch()
-        self._process = stand_guard(*self._told)
+        self._process = stand_guard(*self._arguments)
 
     def beat(self) -> None:
         """Give a sign of life; if the second process has died, start another."""
-        heartbeat_of(self._told[0]).touch()
+        heartbeat_of(self._arguments[0]).touch()
         if self._process.poll() is not None:
             with uninterrupted():
-                self._process = stand_guard(*self._told)
+                self._process = stand_guard(*self._arguments)
 
     def end(self) -> None:
         """Dismiss the second process, and wait until it is gone."""
-        dismiss(self._told[0])
+        dismiss(self._arguments[0])
         self._process.terminate()
         self._process.wait()
 

@@ -20,14 +20,14 @@ def starts_of_slurm() -> dict[str, int]:
 
 
 def starts_of_records(paths: Sequence[str]) -> dict[str, int]:
-    """The starts that records tell [s since 1970].
+    """The starts that records state [s since 1970].
 
     Raises
     ------
     TraceError : a file cannot be read.
-    SlurmError : they tell no starts.
+    SlurmError : they state no starts.
     """
     jobs = read_slurm(paths).jobs
     if not {"start", "label"} <= set(jobs.columns):
-        raise SlurmError(f"{', '.join(paths)}: tell no starts of jobs")
+        raise SlurmError(f"{', '.join(paths)}: state no starts of jobs")
     return {name: at for name, at in jobs.select("label", "start").iter_rows() if at >= 0}

@@ -73,14 +73,14 @@ _ASKED = {
 
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
-    """A job, or a task of an array, as Slurm tells it.
+    """A job, or a task of an array, as Slurm reports it.
 
     Parameters
     ----------
     id : positive and unique: Slurm's number, or one of our own for a task that has none yet.
     name : what Slurm's commands take: ``12``, ``4_7``.
     state, reason : as Slurm words them.
-    partition, user, uid : where, and whose; uid -1 where it is not told.
+    partition, user, uid : where, and whose; uid -1 where it is not reported.
     submit, eligible, start, end : times [s since 1970], -1 where unknown; those of waiting jobs are Slurm's guesses.
     limit : [s], -1 for none.
     nodes, most : the least and the most nodes it takes.
@@ -156,11 +156,11 @@ def handed_over(lines: Iterable[str]) -> frozenset[str]:
     A comment is free text, and may pretend to be the line of another job: a job counts only if all lines that begin
     with its name say so, for one of them is its own.
     """
-    told: dict[str, bool] = {}
+    handed_by: dict[str, bool] = {}
     for line in lines:
         name, _, comment = line.partition(SEPARATOR)
-        told[name] = told.get(name, True) and hands_over(comment)
-    return frozenset(name for name, handed in told.items() if handed)
+        handed_by[name] = handed_by.get(name, True) and hands_over(comment)
+    return frozenset(name for name, handed in handed_by.items() if handed)
 
 
 def jobs_of_squeue(
@@ -182,23 +182,23 @@ def _jobs_of_line(line: str, excludes: bool, handed: bool) -> tuple[SlurmJob, ..
     values = line.split(SEPARATOR)
     if len(values) <= len(FIELDS):
         return ()  # of another form, or cut short
-    told = dict(zip(FIELDS, values, strict=False))
+    fields = dict(zip(FIELDS, values, strict=False))
     if excludes:
-        told["excluded nodes"] = "stated"
-    told["comment"] = HANDED if handed else ""
-    if tres(told["resources"]).cores >= _count(told["nodes"]):
-        told["resources"] = ""  # squeue also tells a most of sbatch -n40, whose nodes follow from its cores
-    return tuple(_jobs(told))
+        fields["excluded nodes"] = "stated"
+    fields["comment"] = HANDED if handed else ""
+    if tres(fields["resources"]).cores >= _count(fields["nodes"]):
+        fields["resources"] = ""  # squeue also reports a most of sbatch -n40, whose nodes follow from its cores
+    return tuple(_jobs(fields))
 
 
 def jobs_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmJob]:
     """Jobs of ``scontrol show job``."""
     for record in records:
-        told = {ours: record.get(theirs, "") for ours, theirs in _RECORD.items()}
-        user = re.fullmatch(r"(.*)\((\d+)\)", told["user"])
-        told["user"], told["uid"] = (user[1], user[2]) if user else (told["user"], "")
-        told["nodes"], _, told["most"] = told["nodes"].partition("-")
-        yield from _jobs(told)
+        fields = {ours: record.get(theirs, "") for ours, theirs in _RECORD.items()}
+        user = re.fullmatch(r"(.*)\((\d+)\)", fields["user"])
+        fields["user"], fields["uid"] = (user[1], user[2]) if user else (fields["user"], "")
+        fields["nodes"], _, fields["most"] = fields["nodes"].partition("-")
+        yield from _jobs(fields)
 
 
 def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
@@ -206,24 +206,24 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
     for job in jobs:
         if not isinstance(job, dict):
             continue
-        told: dict[str, Any] = {ours: job.get(theirs) for ours, theirs in _JSON.items()}
+        fields: dict[str, Any] = {ours: job.get(theirs) for ours, theirs in _JSON.items()}
         states = job.get("job_state")
         listed = states if isinstance(states, list) else [states]
-        told["state"] = next((each for each in listed if each == "COMPLETING"), listed[0] if listed else "")
-        told["contiguous nodes"] = "1" if job.get("contiguous") is True else ""
+        fields["state"] = next((each for each in listed if each == "COMPLETING"), listed[0] if listed else "")
+        fields["contiguous nodes"] = "1" if job.get("contiguous") is True else ""
         sharing = {*_words(job.get("shared")), *_words(job.get("exclusive"))}
-        told["sharing"] = "TOPO" if "topo" in sharing else "NO" if sharing & _WHOLE else "OK"
-        told["limit"] = number(job.get("time_limit"))
-        told["limit"] *= 60 if told["limit"] > 0 else 1
-        if number_of(job.get("time_limit")) == "UNLIMITED" and told["state"] in _UNENDED:
-            told["end"] = None  # that of a year is told
-        if told[SWITCHES] is None:
-            told[SWITCHES] = job.get("minimum_switches")  # up to data_parser/v0.0.41
-        if number(told["array"]) > 0 and not stated(told["task"]):
-            told["task"] = job.get("array_task_string")
+        fields["sharing"] = "TOPO" if "topo" in sharing else "NO" if sharing & _WHOLE else "OK"
+        fields["limit"] = number(job.get("time_limit"))
+        fields["limit"] *= 60 if fields["limit"] > 0 else 1
+        if number_of(job.get("time_limit")) == "UNLIMITED" and fields["state"] in _UNENDED:
+            fields["end"] = None  # that of a year is reported
+        if fields[SWITCHES] is None:
+            fields[SWITCHES] = job.get("minimum_switches")  # up to data_parser/v0.0.41
+        if number(fields["array"]) > 0 and not stated(fields["task"]):
+            fields["task"] = job.get("array_task_string")
         if job.get("hold") is True:
-            told["priority"] = 0
-        yield from _jobs(told)
+            fields["priority"] = 0
+        yield from _jobs(fields)
 
 
 _UNENDED = frozenset(("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING"))
@@ -234,45 +234,45 @@ def _words(value: Any) -> set[str]:
     return {str(each).lower() for each in (value if isinstance(value, list) else [value]) if each}
 
 
-def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
+def _jobs(fields: Mapping[str, Any]) -> Iterator[SlurmJob]:
     """The job of a record, or the tasks of an array."""
-    number_ = number(told["number"])
+    number_ = number(fields["number"])
     if number_ <= 0:
         return
-    array, tasks = number(told.get("array")), stated(told.get("task"))
-    least, most = max(_count(told["nodes"]), 1), _count(told.get("most"))
-    if 0 < (asked := tres(stated(told.get("resources"))).nodes) < least <= most:
-        least = asked  # of a range of nodes Slurm tells the end alone, once it has planned the job
-    asks = {name: value for name in _ASKED if (value := _asked(told, name))}
-    sharing = stated(told["sharing"]).upper()
+    array, tasks = number(fields.get("array")), stated(fields.get("task"))
+    least, most = max(_count(fields["nodes"]), 1), _count(fields.get("most"))
+    if 0 < (asked := tres(stated(fields.get("resources"))).nodes) < least <= most:
+        least = asked  # of a range of nodes Slurm reports the end alone, once it has planned the job
+    asks = {name: value for name in _ASKED if (value := _asked(fields, name))}
+    sharing = stated(fields["sharing"]).upper()
     if sharing == "TOPO":
         asks["whole leaf switches"] = sharing
     job = SlurmJob(
         id=number_,
         name=str(number_),
-        state=state(stated(told["state"])),
-        partition=stated(told["partition"]),
-        user=stated(told["user"]),
-        uid=_count(told["uid"]),
-        submit=_time(told["submit"]),
-        eligible=_time(told["eligible"]),
-        start=_time(told["start"]),
-        end=_time(told["end"]),
-        limit=told["limit"] if isinstance(told["limit"], int) else _or_unknown(seconds(stated(told["limit"]))),
+        state=state(stated(fields["state"])),
+        partition=stated(fields["partition"]),
+        user=stated(fields["user"]),
+        uid=_count(fields["uid"]),
+        submit=_time(fields["submit"]),
+        eligible=_time(fields["eligible"]),
+        start=_time(fields["start"]),
+        end=_time(fields["end"]),
+        limit=fields["limit"] if isinstance(fields["limit"], int) else _or_unknown(seconds(stated(fields["limit"]))),
         nodes=least,
         most=max(most, least),
-        cpus=max(_count(told["cpus"]), 0),
-        memory=_memory(told["memory"]),
-        priority=_count(told["priority"]),
-        reason=stated(told["reason"]).split(",")[0],
+        cpus=max(_count(fields["cpus"]), 0),
+        memory=_memory(fields["memory"]),
+        priority=_count(fields["priority"]),
+        reason=stated(fields["reason"]).split(",")[0],
         shares=sharing not in ("NO", "TOPO"),
-        held_nodes=stated(told["held_nodes"]),
-        planned=stated(told.get("planned")),
-        licences=stated(told["licences"]),
+        held_nodes=stated(fields["held_nodes"]),
+        planned=stated(fields.get("planned")),
+        licences=stated(fields["licences"]),
         asks=asks,
-        looked=_time(told.get("looked")),
-        gres="" if any(_asks_for(told, name) for name in _GRES[1:]) else _asks_for(told, "gres_node"),
-        handed=hands_over(stated(told.get("comment"))),
+        looked=_time(fields.get("looked")),
+        gres="" if any(_asks_for(fields, name) for name in _GRES[1:]) else _asks_for(fields, "gres_node"),
+        handed=hands_over(stated(fields.get("comment"))),
     )
     if array <= 0 or not tasks:
         yield job
@@ -285,12 +285,12 @@ def _jobs(told: Mapping[str, Any]) -> Iterator[SlurmJob]:
             yield replace(job, id=array + (task + 1) * _TASKS, name=f"{array}_{task}")
 
 
-def _asked(told: Mapping[str, Any], name: str) -> str:
-    return ",".join(filter(None, (_asks_for(told, each) for each in _ASKED[name])))
+def _asked(fields: Mapping[str, Any], name: str) -> str:
+    return ",".join(filter(None, (_asks_for(fields, each) for each in _ASKED[name])))
 
 
-def _asks_for(told: Mapping[str, Any], field_: str) -> str:
-    value = stated(told.get(field_))
+def _asks_for(fields: Mapping[str, Any], field_: str) -> str:
+    value = stated(fields.get(field_))
     return "" if value in ("0", "NO", "no") else value
 
 
@@ -318,16 +318,16 @@ def _count(value: Any) -> int:
 def _time(value: Any) -> int:
     if isinstance(value, str):
         return _or_unknown(instant(value)) if stated(value) else UNKNOWN
-    told = number(value)
-    return told if told > 0 else UNKNOWN
+    found = number(value)
+    return found if found > 0 else UNKNOWN
 
 
 def _memory(value: Any) -> int:
     if isinstance(value, str):
-        found = amount(value)
-        return found.mebibytes if found and found.per != "c" and found.mebibytes > 0 else UNKNOWN
-    told = number(value)
-    return told if told > 0 else UNKNOWN
+        memory = amount(value)
+        return memory.mebibytes if memory and memory.per != "c" and memory.mebibytes > 0 else UNKNOWN
+    found = number(value)
+    return found if found > 0 else UNKNOWN
 
 
 def _or_unknown(value: int | None) -> int:

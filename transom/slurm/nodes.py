@@ -15,17 +15,17 @@ _HARMLESS = frozenset(("PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "CO
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node as Slurm tells it.
+    """A node as Slurm reports it.
 
     Parameters
     ----------
     name : its name.
     states : its state and all flags beside it, upper case.
-    cpus, memory : how many, and how much [MiB]; -1 where it is not told.
+    cpus, memory : how many, and how much [MiB]; -1 where it is not reported.
     used : CPUs that jobs hold.
-    partitions : those it belongs to; empty where they are not told.
-    features : those that are active; None where they are not told, as by groups, which are not made by features.
-    gres : how many of each generic resource, by name and by ``name:type``; None where they are not told.
+    partitions : those it belongs to; empty where they are not reported.
+    features : those that are active; None where they are not reported, as by groups, which are not made by features.
+    gres : how many of each generic resource, by name and by ``name:type``; None where they are not reported.
     """
 
     name: str
@@ -96,16 +96,16 @@ def nodes_of_groups(groups: Iterable[Any]) -> Iterator[SlurmNode]:
                 states=_states(_list(_inside(group, "node").get("state"))),
                 cpus=number(cpus.get("minimum")),
                 memory=number(memory.get("minimum")),
-                used=0,  # told of the group alone, as its state does
+                used=0,  # reported of the group alone, as its state does
                 partitions=(*(before.partitions if before else ()), *([partition] if partition else [])),
             )
     yield from found.values()
 
 
-def _states(told: Iterable[str]) -> frozenset[str]:
+def _states(texts: Iterable[str]) -> frozenset[str]:
     """``IDLE+DRAIN``, ``["IDLE", "DRAIN"]``, ``idle*``: each word by itself; ``*`` says that it does not respond."""
     words: set[str] = set()
-    for text in told:
+    for text in texts:
         words |= {word for word in re.split(r"[+,\s]+", re.sub(r"[*~#!%$@^-]", " ODD ", text.upper())) if word}
     return frozenset(words)
 
@@ -123,11 +123,11 @@ def gres_counts(text: str) -> dict[str, int] | None:
     """``gpu:a100:4(S:0-1),gres/disk`` as amounts by name and by ``name:type``; None for what is no such text."""
     found: dict[str, int] = {}
     for part in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
-        told = re.fullmatch(r"(?:gres[:/])?([A-Za-z_][\w-]*)(:[A-Za-z_][\w.-]*)?(?::(\d{1,9}))?", part.strip())
-        if told is None:
+        match = re.fullmatch(r"(?:gres[:/])?([A-Za-z_][\w-]*)(:[A-Za-z_][\w.-]*)?(?::(\d{1,9}))?", part.strip())
+        if match is None:
             return None
-        for name in {told[1], told[1] + (told[2] or "")}:
-            found[name] = found.get(name, 0) + int(told[3] or 1)
+        for name in {match[1], match[1] + (match[2] or "")}:
+            found[name] = found.get(name, 0) + int(match[3] or 1)
     return found
 
 

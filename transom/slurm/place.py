@@ -26,17 +26,17 @@ from transom.slurm.window import Seen, window_of
 
 @dataclass(slots=True)
 class _Names:
-    """The nodes that a job was told to take, the last of ``told``: others, where an answer was lost. When they were
+    """The nodes that were named for a job, the last of ``named``: others, where an answer was lost. When they were
     set or wanted anew, when a look wanted them last [s of Slurm's clock], and whether it was seen to run."""
 
-    told: list[str]
+    named: list[str]
     since: int
     wanted: int
     ran: bool = False
 
     @property
     def nodes(self) -> str:
-        return self.told[-1]
+        return self.named[-1]
 
 
 class Namer:
@@ -51,7 +51,7 @@ class Namer:
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
         self._adviser, self._terms, self._audit = adviser, terms, audit
         ledger = None if audit is None else read_ledger(audit.path)
-        self._names = {name: _Names(["", *told], -1, -1) for name, told in ledger.placed.items()} if ledger else {}
+        self._names = {name: _Names(["", *named], -1, -1) for name, named in ledger.placed.items()} if ledger else {}
         self._left = set(ledger.left) if ledger else set()
         self._decided: Any = None
         self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
@@ -109,13 +109,13 @@ class Namer:
                 self._still_ours(job, names, state.now)
 
     def _still_ours(self, job: SlurmJob, names: _Names, now: int) -> None:
-        """Whether a waiting job has the nodes that it was told, or those before them."""
+        """Whether a waiting job has the nodes that were named for it, or those before them."""
         actual = job.asks.get(NAMED, "")
-        known = next((each for each in names.told[::-1] if same_nodes(each, actual)), None)
+        known = next((each for each in names.named[::-1] if same_nodes(each, actual)), None)
         if names.ran:  # requeued, as after the failure of a node
             names.ran, names.since, names.wanted, self._decided = False, -1, now, None
         if known:
-            names.told = [known]
+            names.named = [known]
             return
         del self._names[job.name]
         if known is None and self._audit is not None:
@@ -128,7 +128,7 @@ class Namer:
             # A job that is completing is listed with the nodes alone that are not done yet.
             on = job.held_nodes if job is not None and job.state == "RUNNING" else None
             # Without names, where the command that named nodes came too late, it is wherever Slurm chose.
-            known = (each for each in names.told[::-1] if on is None or not each or same_nodes(on, each))
+            known = (each for each in names.named[::-1] if on is None or not each or same_nodes(on, each))
             asked = next(known, None)
             same = asked is not None
             self._audit.write("followed", job=name, asked=asked if same else names.nodes, nodes=on, same=same)
@@ -178,11 +178,11 @@ class Namer:
             others = self._audit.others_wrote  # as one that has taken all names back while this process was stopped
             if not others and not self._pace.spent and still(start, names.nodes if names else ""):
                 self._pace.note()
-                before = names.told if names else [""]
+                before = names.named if names else [""]
                 # Noted first: if the answer is lost, either may hold.
                 self._names[name] = _Names([*before, start.where], now, now)
                 if actions.place(self._audit, name, start.where, digest):
-                    self._names[name].told = [start.where]
+                    self._names[name].named = [start.where]
                     made.append(start)
                     continue
             stale.append(name)

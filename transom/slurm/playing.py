@@ -56,7 +56,7 @@ class Manner:
             raise SpecError("play: held jobs are submitted when they arrive, not at once")
 
 
-def play(workload: Workload, manner: Manner, told: Callable[[int], None] = lambda count: None) -> Iterator[str]:
+def play(workload: Workload, manner: Manner, report: Callable[[int], None] = lambda count: None) -> Iterator[str]:
     """Submit the jobs of a workload in order; yields Slurm's number of each.
 
     A job sleeps for its runtime under its walltime, which counts whole minutes.
@@ -84,7 +84,7 @@ def play(workload: Workload, manner: Manner, told: Callable[[int], None] = lambd
             yield run_slurm("sbatch", "--parsable", "--output=/dev/null", *options, stdin=script).split(";")[0].strip()
         except SlurmError as error:
             raise SlurmError(f"job {job.id}: {error}") from None
-        told(i + 1)
+        report(i + 1)
 
 
 def record(eligible: bool = False, unit: str = "auto") -> Imported:

@@ -1,7 +1,7 @@
 """slurmrestd over a Unix socket: the state of a Slurm by HTTP instead of a process for each question.
 
-Its documents are those of ``--json``, so the readers are the same. What it does not tell is asked of the commands: the
-network, up to 22.05 the limits on switches, and later the default partition.
+Its documents are those of ``--json``, so the readers are the same. What it does not report is asked of the commands:
+the network, up to 22.05 the limits on switches, and later the default partition.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def ask_rest(path: Path) -> SlurmState:
         raise SlurmError(f"{path}: {base}/diag: expected statistics.req_time, the time of the controller")
     for what in ("jobs", "nodes", "partitions", "reservations", "licenses"):
         text = _get(path, f"{base}/{what}")
-        if errors := errors_of(_told(path, what, text).get("errors")):
+        if errors := errors_of(_document(path, what, text).get("errors")):
             if what in ("reservations", "licenses"):
                 continue  # as where a site has none
             raise SlurmError(f"{path}: {base}/{what}: Slurm reports: {errors}")
@@ -98,7 +98,7 @@ def _get(path: Path, target: str) -> str:
     return text
 
 
-def _told(path: Path, target: str, text: str) -> dict[str, Any]:
+def _document(path: Path, target: str, text: str) -> dict[str, Any]:
     try:
         answer = msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, RecursionError) as error:
@@ -107,16 +107,16 @@ def _told(path: Path, target: str, text: str) -> dict[str, Any]:
 
 
 def _decoded(path: Path, target: str) -> dict[str, Any]:
-    answer = _told(path, target, _get(path, target))
+    answer = _document(path, target, _get(path, target))
     if errors := errors_of(answer.get("errors")):
         raise SlurmError(f"{path}: {target}: Slurm reports: {errors}")
     return answer
 
 
 def _ask_default(state: SlurmState) -> None:
-    """Mark the partition for jobs that name none, which answers of 23.02 and later do not tell."""
-    told = run_slurm("sinfo", "-a", "-h", "-o", "%P").splitlines()
-    default = next((name[:-1] for name in map(str.strip, told) if name.endswith("*")), "")
+    """Mark the partition for jobs that name none, which answers of 23.02 and later do not state."""
+    names = run_slurm("sinfo", "-a", "-h", "-o", "%P").splitlines()
+    default = next((name[:-1] for name in map(str.strip, names) if name.endswith("*")), "")
     state.partitions = [replace(each, default=each.name == default) for each in state.partitions]
 
 
@@ -124,8 +124,8 @@ def _ask_switches(state: SlurmState) -> None:
     """Add the limits on switches of waiting jobs."""
     form = f"JobArrayId:{SEPARATOR},ReqSwitch:{SEPARATOR}"
     lines = run_slurm("squeue", "-a", "-h", "-r", "-t", "PD", "-O", form).splitlines()
-    told = {line.split(SEPARATOR)[0].strip(): line.split(SEPARATOR)[1] for line in lines if SEPARATOR in line}
-    limits = {name: value for name, each in told.items() if (value := stated(each)) not in ("", "0")}
+    asked = {line.split(SEPARATOR)[0].strip(): line.split(SEPARATOR)[1] for line in lines if SEPARATOR in line}
+    limits = {name: value for name, each in asked.items() if (value := stated(each)) not in ("", "0")}
     for i, job in enumerate(state.jobs):
         if job.waits and job.name in limits:
             state.jobs[i] = replace(job, asks={**job.asks, SWITCHES: limits[job.name]})

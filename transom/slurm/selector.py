@@ -36,8 +36,8 @@ class Selector:
 
     def takes(self, job: SlurmJob) -> bool:
         """Whether a job is selected."""
-        told = {"user": job.user, "partition": job.partition, "job": job.name}
+        facts = {"user": job.user, "partition": job.partition, "job": job.name}
         return any(
-            text == "all" or all(told[key] == value for key, _, value in (t.partition("=") for t in text.split(",")))
+            text == "all" or all(facts[key] == value for key, _, value in (t.partition("=") for t in text.split(",")))
             for text in self.texts
         )

@@ -109,16 +109,16 @@ def reservations_of_json(reservations: Iterable[Any]) -> Iterator[Reservation]:
 def licences_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Licence]:
     """Licences of ``scontrol show licenses``."""
     for record in records:
-        told = [count(record.get(name, "")) or 0 for name in ("Total", "Free", "Reserved")]
-        yield Licence(record["LicenseName"], max(told[0], 0), max(told[1] - max(told[2], 0), 0))
+        amounts = [count(record.get(name, "")) or 0 for name in ("Total", "Free", "Reserved")]
+        yield Licence(record["LicenseName"], max(amounts[0], 0), max(amounts[1] - max(amounts[2], 0), 0))
 
 
 def licences_of_json(licences: Iterable[Any]) -> Iterator[Licence]:
     """Licences of ``scontrol show licenses --json``."""
     for each in licences:
         if isinstance(each, dict):
-            told = [max(number(each.get(name)), 0) for name in ("Total", "Free", "Reserved")]
-            yield Licence(stated(each.get("LicenseName")), told[0], max(told[1] - told[2], 0))
+            amounts = [max(number(each.get(name)), 0) for name in ("Total", "Free", "Reserved")]
+            yield Licence(stated(each.get("LicenseName")), amounts[0], max(amounts[1] - amounts[2], 0))
 
 
 def switches_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Switch]:

@@ -24,7 +24,7 @@ from transom.traces.swf_blocks import blocks
 @dataclass(slots=True)
 class SlurmState:
     """Jobs, nodes and what stands beside them; ``now`` is Slurm's own clock [s since 1970], ``doubtful`` the nodes of
-    which jobs and nodes tell different things."""
+    which jobs and nodes report different things."""
 
     now: int = -1
     jobs: list[SlurmJob] = field(default_factory=list)
@@ -36,7 +36,7 @@ class SlurmState:
     doubtful: tuple[str, ...] = ()
 
     def latest(self) -> int:
-        """The latest time that the jobs tell of something that has happened."""
+        """The latest time of something that happened, as the jobs report it."""
         return max((max(j.submit, j.looked, j.start if j.holds else -1) for j in self.jobs), default=-1)
 
 
@@ -94,10 +94,10 @@ def slurm_clock() -> int:
     ------
     SlurmError : it does not answer.
     """
-    told = run_slurm("scontrol", "show", "config").partition("\n")[0]
-    now = instant(told.split()[-1]) if told.split() else None
+    answer = run_slurm("scontrol", "show", "config").partition("\n")[0]
+    now = instant(answer.split()[-1]) if answer.split() else None
     if now is None or now < 0:
-        raise SlurmError(f"scontrol show config: expected a time in its first line, got {told[:80]!r}")
+        raise SlurmError(f"scontrol show config: expected a time in its first line, got {answer[:80]!r}")
     return now
 
 
@@ -125,12 +125,12 @@ def read_answers(paths: Sequence[Path], now: int | None = None) -> SlurmState:
         raise SlurmError(f"{', '.join(map(str, paths))}: no file names nodes; add that of scontrol show nodes")
     state.now = state.latest() if now is None else now
     if state.now < 0:
-        raise SlurmError(f"{', '.join(map(str, paths))}: no file tells a time; state it with --now")
+        raise SlurmError(f"{', '.join(map(str, paths))}: no file states a time; state it with --now")
     return state
 
 
 def take_text(state: SlurmState, text: str) -> bool:
-    """Add what records of ``scontrol show`` tell; whether they are any."""
+    """Add what records of ``scontrol show`` report; whether they are any."""
     kinds: dict[str, list[dict[str, str]]] = {}
     for record in text_records(text):
         kinds.setdefault(next(iter(record)), []).append(record)
@@ -152,11 +152,11 @@ def take_text(state: SlurmState, text: str) -> bool:
 
 
 def take_json(state: SlurmState, source: str, text: str) -> bool:
-    """Add what a document of Slurm tells; whether it is one.
+    """Add what a document of Slurm reports; whether it is one.
 
     Raises
     ------
-    SlurmError : it is no JSON, or tells of nothing but an error; the message begins with ``source``.
+    SlurmError : it is no JSON, or reports nothing but an error; the message begins with ``source``.
     """
     try:
         answer = msgspec.json.decode(text.encode())

@@ -81,7 +81,7 @@ def window_of(
 
     Parameters
     ----------
-    state : what Slurm tells.
+    state : what Slurm reports.
     partition : by default Slurm's own default.
     order : the priority rule that orders the queue; by default Slurm's priorities.
     held : whether held jobs, too, could start.
@@ -98,15 +98,15 @@ def window_of(
     known = {node.name: node for node in state.nodes}
     names = [node.name for node in state.nodes if node.name in where.nodes]
     if not names:
-        raise SlurmError(f"partition {where.name}: Slurm tells of none of its nodes")
+        raise SlurmError(f"partition {where.name}: Slurm reports none of its nodes")
     tree, names, remarks = tree_of(state.switches, names)
     now, ids = state.now, {name: i for i, name in enumerate(names)}
     nodes = [known[name] for name in names]
     if not where.up:
         remarks.append(f"partition {where.name} is not up: Slurm starts nothing there")
     if doubtful := [name for name in state.doubtful if name in ids]:
-        told = compressed(doubtful)
-        remarks.append(f"{len(doubtful)} nodes do not count as idle, for jobs and nodes contradict each other: {told}")
+        which = compressed(doubtful)
+        remarks.append(f"{len(doubtful)} nodes do not count as idle, for jobs and nodes contradict each other: {which}")
 
     running, owned = _running(state, nodes, ids, where)
     reserved = {ids[n] for each in state.reservations if each.start <= now < each.end for n in each.nodes if n in ids}
@@ -212,7 +212,7 @@ def _running(
 
 
 def _end(job: SlurmJob, now: int, where: Partition) -> int:
-    """When a running job ends at the latest; one whose end is not told has begun now."""
+    """When a running job ends at the latest; one whose end is not reported has begun now."""
     return job.end if job.end > 0 else (job.start if job.start > 0 else now) + _walltime(job, now, where)
 
 
