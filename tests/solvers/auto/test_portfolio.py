@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from time import process_time
@@ -40,7 +41,8 @@ from transom.solvers.auto.table import (
     parse_table,
     solvers_of,
 )
-from transom.solving import warm_up
+from transom.solving import TakesAll, warm_up
+from transom.stop import Budget
 
 ROOT = Path(__file__).parents[3]
 
@@ -139,18 +141,13 @@ def test_leaves_that_were_chosen_by_hand_name_the_plan_of_the_choice(
 @pytest.mark.parametrize(
     ("kind", "facts", "seconds", "steps"),
     [
-        ("scas", {"table": 8.1, "sizes": 1.2, "load": 0.95, "runs": 0.1}, 0.01, (f"{ANNEALING} 1",)),
-        ("scas", {"table": 8.1, "sizes": 1.2, "load": 0.9, "runs": 0.1, "idle": 3.2}, 0.01, ("scas-lagrangian 1",)),
-        (
-            "scas",
-            {"table": 8.1, "sizes": 1.2, "load": 0.9, "runs": 0.01},
-            0.01,
-            (f"{ANNEALING} 0.5", "scas-lagrangian 1"),
-        ),
-        ("scas", {"table": 18.4}, 0.1, (f"{ANNEALING} 1",)),
+        ("scas", {"table": 8.1, "sizes": 1.2}, 0.01, (f"{ANNEALING},remove=4 0.2", "scas-lagrangian 1")),
+        ("scas", {"table": 8.1, "sizes": 1.4}, 0.01, (f"{ANNEALING},remove=4 1",)),
+        ("scas", {"table": 18.4}, 0.1, (f"{ANNEALING},remove=4 0.2", "scas-lagrangian 1")),
         ("dcas", {"table": 8.1, "sizes": 1.2, "runs": 0.1, "idle": 2.7}, 0.01, ("dcas-exact 1",)),
-        ("dcas", {"table": 8.1, "runs": 0.1, "idle": 3.2}, 0.01, ("dp-polish 0.3", f"{ANNEALING} 1")),
-        ("dcas", {"table": 8.1, "runs": 0.01}, 0.01, (f"{ANNEALING} 1",)),
+        ("dcas", {"table": 8.1, "runs": 0.1, "idle": 3.2}, 0.01, ("dp-polish 0.3", f"{ANNEALING},remove=4 1")),
+        ("dcas", {"table": 8.1, "runs": 0.01}, 0.01, ("dcas-exact 0.7", f"{ANNEALING},remove=4 1")),
+        ("dcas", {"table": 12.0, "runs": 0.01}, 0.01, (f"{ANNEALING},remove=4 1",)),
         ("dcas", {"slack": 2.1, "table": 12.0, "runs": 0.1}, 0.1, ("dcas-exact 1",)),
         ("dcas", {"slack": 2.1, "table": 12.0, "runs": 0.01}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
         ("dcas", {"slack": 2.1, "table": 18.4}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
@@ -297,6 +294,27 @@ def test_time_is_shared_as_the_schedule_says(table: Any) -> None:
     # No time before the share is over, and a good deal of it left afterwards.
     times = [seconds for seconds, _, _ in result.curve]
     assert any(seconds > 0.3 for seconds in times)
+
+
+@dataclass(frozen=True)
+class Short(TakesAll):
+    """Says at once that less time is left than its next step takes."""
+
+    name = "short"
+    solves = Selection
+    calls: list[str] = field(default_factory=list)
+
+    def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
+        self.calls.append("once")
+        budget.short(math.inf)
+
+
+def test_a_solver_that_had_all_that_was_left_is_not_called_again(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table(("short", 1.0), otherwise="short", improve="short")
+    short = Short()
+    monkeypatch.setattr(schedule, "made", lambda spec, problem: short)
+    result = solve(crowded(), "auto", Stop(seconds=30))
+    assert (short.calls, result.parameters["chose"], result.reason) == (["once"], "short", "finished")
 
 
 def test_iterations_are_shared_as_the_schedule_says(table: Any) -> None:

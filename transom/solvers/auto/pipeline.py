@@ -51,7 +51,8 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
 
     What was found so far is the next solver's start, except where the type of the problem names the solver that takes
     over: that one begins anew. Each is prepared when it is reached. Solvers that refuse the problem are passed over,
-    and one that has come to its own end is not called again. What was used is noted as ``chose``.
+    and one that has come to its own end, or had all that was left, is not called again. What was used is noted as
+    ``chose``.
     """
     with budget.uncounted():
         _ready_for(problem.kind, type(problem))  # type: ignore[arg-type]  # classes can be hashed
@@ -76,7 +77,7 @@ def run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any = Non
         solver(problem, part, rng, start=start if anew else budget.solution)
         if budget.done():
             return
-        if not part.done() and not part.ran_short:
+        if part is budget or not (part.done() or part.ran_short):  # of all that is left it could not use the rest
             ended.add(spec)
     if not chose:
         budget.notes["ended"] = "every solver that there is for this kind of problem refuses it"
