@@ -87,7 +87,7 @@ def test_no_pass_over_all_objects_falls_into_a_short_budget(seconds: float | Non
 
     def allocate(problem, budget, rng, start):  # type: ignore[no-untyped-def]
         gc.callbacks.append(watch)
-        kept = [[number] for number in range(10_000)]
+        kept = [[number] for number in range(200_000)]  # more than the collector lets pass here
         gc.callbacks.remove(watch)
         return [0, 1, 1] if kept else None
 
