@@ -158,7 +158,7 @@ def proved(number: int, windows: Sequence[Allocation]) -> Epoch:
         solver = _made(spec)
         values = []
         for window in windows:
-            _, budget = call(solver, window.with_rule(rule), 60.0)  # type: ignore[arg-type]
+            _, budget = call(solver, window.with_rule(rule), 60.0)
             if not budget.optimal:
                 raise RuntimeError(f"epoch {number}: {spec} proved no optimum of {window}")
             values.append(float(budget.value))

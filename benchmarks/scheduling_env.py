@@ -43,7 +43,7 @@ SCHEMES = {
 
 
 @compiled
-def wander(s, c, scheme, nodes, runtime, rewards, rng, seen, view, state):  # type: ignore[no-untyped-def]
+def wander(s, c, scheme, nodes, runtime, rewards, rng, seen, view, state):
     """Random choices to the end of an episode; ``seen`` 0: nothing is observed, 1: features, 2: the paper's state."""
     features, context, _, _ = view
     decisions = 0
@@ -95,7 +95,7 @@ def environments(workload: Workload, scheme: AgentConfig, rounds: int) -> None:
     """The environments of Gymnasium, observations included."""
     drawn = stream(0, "steps")
     for observation in ("compact", "paper"):
-        env = SchedulingEnv([workload], scheme, observation=observation)  # type: ignore[arg-type]
+        env = SchedulingEnv([workload], scheme, observation=observation)
         env.reset(seed=0)
 
         def steps(env: SchedulingEnv = env, rng: np.random.Generator = drawn) -> int:
@@ -105,7 +105,7 @@ def environments(workload: Workload, scheme: AgentConfig, rounds: int) -> None:
             return 500
 
         print(f"  SchedulingEnv, {observation:<8}           {rate(steps, rounds):>12,.0f} steps/s")
-        lanes = SchedulingVectorEnv([workload] * 16, scheme, observation=observation)  # type: ignore[arg-type]
+        lanes = SchedulingVectorEnv([workload] * 16, scheme, observation=observation)
 
         def all_steps(env: SchedulingVectorEnv = lanes, rng: np.random.Generator = drawn) -> int:
             for _ in range(200):

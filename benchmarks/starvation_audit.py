@@ -32,7 +32,7 @@ class Audited:
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin with the random numbers of the replay that is audited, not with those of this one."""
-        self.policy.reset(self.draws)  # type: ignore[attr-defined]
+        self.policy.reset(self.draws)
 
     def decide(self, window: Window, /) -> Decision:
         """Decide as the policy does, and look at it."""

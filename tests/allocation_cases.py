@@ -55,7 +55,7 @@ def random_allocation(
         sizes.append(int(rng.integers(2, left + 1)))
         left -= sizes[-1]
     drawn = bool(rng.integers(2)) if wrap is None else wrap
-    return Allocation(tree, idle, sizes, rule, drawn, cost or COSTS[rng.integers(len(COSTS))])  # type: ignore[arg-type]
+    return Allocation(tree, idle, sizes, rule, drawn, cost or COSTS[rng.integers(len(COSTS))])
 
 
 def allocations(rule: str, max_idle: int = 10, max_jobs: int = 3) -> st.SearchStrategy[Allocation]:

@@ -39,7 +39,7 @@ def deep_allocation(rng: np.random.Generator, rule: str, max_idle: int = 8, max_
         sizes.append(int(rng.integers(2, left + 1)))
         left -= sizes[-1]
     cost = COSTS[rng.integers(len(COSTS))]
-    return Allocation(tree_of_switches(leaf, above), idle, sizes, rule, bool(rng.integers(2)), cost)  # type: ignore[arg-type]
+    return Allocation(tree_of_switches(leaf, above), idle, sizes, rule, bool(rng.integers(2)), cost)
 
 
 def joined_at(leaf: list[int], above: list[int], a: int, b: int) -> int:

@@ -126,10 +126,10 @@ def main() -> None:
         end("appended")
         return written
 
-    journal.os = Watched(os, write=append)  # type: ignore[assignment]
-    files.tempfile = Watched(tempfile, mkstemp=mkstemp)  # type: ignore[assignment]
-    files.os = Watched(os, replace=replace)  # type: ignore[assignment]
-    Path.unlink = unlink  # type: ignore[method-assign]
+    journal.os = Watched(os, write=append)
+    files.tempfile = Watched(tempfile, mkstemp=mkstemp)
+    files.os = Watched(os, replace=replace)
+    Path.unlink = unlink
     transom()
 
 

@@ -43,7 +43,7 @@ Problem = Allocation | ConstrainedPath
 def under(rule: str, allocation: Allocation) -> Problem:
     """The window under a rule; ``path`` is the constrained path of its static form without wrap-around."""
     if rule != "path":
-        return allocation.with_rule(rule)  # type: ignore[arg-type]
+        return allocation.with_rule(rule)
     line = Allocation(allocation.tree, allocation.idle, allocation.sizes, "static", False, allocation.cost)
     return ConstrainedPath.from_allocation(line)
 
@@ -151,7 +151,7 @@ def test_answers_are_feasible_and_bounds_hold(rule: str, entry: str) -> None:
     for seed in range(5 if any(word in entry for word in NATIVE) else 15):
         flat = random_allocation(rng, "static", max_idle=9, wrap=False if rule == "path" else None)
         problem = under(rule, flat)
-        best = optimum(flat if rule == "path" else problem)  # type: ignore[arg-type]
+        best = optimum(flat if rule == "path" else problem)
         assert best is not None
         steps = None if entry in EXACT[rule] else 20 if entry.startswith("ga") else 300
         result = solve(problem, solver, Stop(seconds=5, iterations=steps), seed=seed)

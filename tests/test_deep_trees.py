@@ -176,7 +176,7 @@ def test_methods_for_three_levels_say_so() -> None:
         "dynamic": ("nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
         "free": ("nsa:anywhere=yes", "nsa-cost:anywhere=yes"),
     }.items():
-        problem = Allocation(DEEP, range(8), [3, 2], rule)  # type: ignore[arg-type]
+        problem = Allocation(DEEP, range(8), [3, 2], rule)
         for spec in refusing:
             reason = registry.make(registry.SOLVERS, spec, Allocation).supports(problem)
             assert reason == "it takes trees of up to three levels of switches, this one has 4", spec
@@ -184,7 +184,7 @@ def test_methods_for_three_levels_say_so() -> None:
 
 @pytest.mark.parametrize("rule", EXACT)
 def test_auto_and_first_fit_take_any_depth(rule: str) -> None:
-    problem = Allocation(DEEP, range(8), [3, 2], rule)  # type: ignore[arg-type]
+    problem = Allocation(DEEP, range(8), [3, 2], rule)
     for spec, status in {"auto": "optimal", "sequential": "feasible"}.items():
         result = solve(problem, spec, Stop(seconds=20))
         assert check(problem, result) == []

@@ -73,7 +73,7 @@ def test_what_the_judge_says() -> None:
     assert problem.violations([0, 0, -1, -1, 1, 1, 1, -1]) == []
     for limits, says in (([0, 1], "job 0 may span 0 leaf switches, less than 1"), ([1], "expected shape")):
         with pytest.raises(ModelError, match=says):
-            Allocation(TREE, range(8), [2, 3], leaf_limits=limits)  # type: ignore[arg-type]
+            Allocation(TREE, range(8), [2, 3], leaf_limits=limits)
 
 
 def test_they_stay_with_the_problem() -> None:
@@ -95,14 +95,14 @@ def test_others_refuse_them() -> None:
         "free": ("best-fit", "count-search", "sequential"),
     }
     for rule, specs in refusing.items():
-        problem = Allocation(TREE, range(8), [2, 3], rule, leaf_limits=[1, 2])  # type: ignore[arg-type]
+        problem = Allocation(TREE, range(8), [2, 3], rule, leaf_limits=[1, 2])
         for spec in specs:
             reason = registry.make(registry.SOLVERS, spec, Allocation).supports(problem)
             assert reason == "it takes no limits on leaf switches", spec
 
 
 def test_jobs_of_one_size_may_differ() -> None:
-    alike = Allocation(TREE, range(1, 8), [3, 3], leaf_limits=[2, 3])  # type: ignore[arg-type]
+    alike = Allocation(TREE, range(1, 8), [3, 3], leaf_limits=[2, 3])
     values = {
         solve(alike, spec, Stop(seconds=60)).value for spec in ("scas-dp", "scas-flow", "scas-cpsat", "scas-scip")
     }
@@ -110,7 +110,7 @@ def test_jobs_of_one_size_may_differ() -> None:
 
 
 def test_auto_takes_them() -> None:
-    problem = Allocation(TREE, range(8), [2, 3], leaf_limits=[1, 2])  # type: ignore[arg-type]
+    problem = Allocation(TREE, range(8), [2, 3], leaf_limits=[1, 2])
     for rule in RULES.values():
         assert solve(problem.with_rule(rule), "auto", Stop(seconds=20)).status == "optimal"
 

@@ -100,7 +100,7 @@ def test_others_refuse_them() -> None:
         "free": ("best-fit", "count-search", "free-exact", "sequential"),
     }
     for rule, specs in refusing.items():
-        problem = Allocation(TREE, range(8), [2, 3], rule, node_types=[0, 1] * 4, accepts=[[1, 0], [1, 1]])  # type: ignore[arg-type]
+        problem = Allocation(TREE, range(8), [2, 3], rule, node_types=[0, 1] * 4, accepts=[[1, 0], [1, 1]])
         for spec in specs:
             reason = registry.make(registry.SOLVERS, spec, Allocation).supports(problem)
             assert reason == "it takes no node types", spec
@@ -125,7 +125,7 @@ def test_what_the_judge_says() -> None:
         ({"node_types": [0] * 8, "accepts": [[1], [2]]}, "expected true or false, shape"),
     ):
         with pytest.raises(ModelError, match=says):
-            Allocation(TREE, range(8), [2, 3], **given)  # type: ignore[arg-type]
+            Allocation(TREE, range(8), [2, 3], **given)
 
 
 def test_they_stay_with_the_problem() -> None:

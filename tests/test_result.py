@@ -32,7 +32,7 @@ def test_a_result_differs_where_a_field_does_and_cannot_be_changed() -> None:
         for changes in ({"seed": 7}, {"solution": None}, {"parameters": {}}, {"curve": ()}, {"bound": None}):
             assert replace(result, **changes) != result
         with pytest.raises(TypeError, match="does not support item assignment"):
-            result.parameters["seed"] = 1  # type: ignore[index]
+            result.parameters["seed"] = 1
 
 
 def two_of_each() -> list[tuple[object, object]]:

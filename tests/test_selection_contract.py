@@ -125,8 +125,8 @@ def test_it_states_what_it_is(entry: str) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_edges_of_the_problem(spec: str, edge: str) -> None:
     problem, solver = EDGES[edge], made(spec)
-    assert solver.supports(problem) is None  # type: ignore[attr-defined]
-    result = solve(problem, solver, Stop(seconds=10, iterations=None if spec in EXACT else 50))  # type: ignore[arg-type]
+    assert solver.supports(problem) is None
+    result = solve(problem, solver, Stop(seconds=10, iterations=None if spec in EXACT else 50))
     sound(problem, result)
     best = true_front(problem)
     if not best:
@@ -158,12 +158,12 @@ def test_fronts_are_judged_and_exact_ones_complete(spec: str) -> None:
     rng, solver = np.random.default_rng(11), made(spec)
     for seed in range(12 if spec.partition(":")[0] in NATIVE else 60):
         problem = random_selection(rng, resources=int(rng.integers(1, 4)) if spec == "epsilon" else None)
-        if solver.supports(problem) is not None:  # type: ignore[attr-defined]
+        if solver.supports(problem) is not None:
             assert spec == "epsilon"
             assert len(problem.terms) > 3
             continue
         stop = Stop(seconds=20, iterations=None if spec in EXACT else 20)
-        result = solve(problem, solver, stop, seed=seed)  # type: ignore[arg-type]
+        result = solve(problem, solver, stop, seed=seed)
         sound(problem, result)
         best = true_front(problem)
         if not best:
@@ -224,12 +224,12 @@ def test_an_infeasible_start_is_an_error(entry: str) -> None:
 def test_seconds_are_kept(spec: str, size: str) -> None:
     problem = large() if size == "large" else wide()
     solver = made(spec)
-    if solver.supports(problem) is not None:  # type: ignore[attr-defined]
+    if solver.supports(problem) is not None:
         assert spec in ("exhaustive", "epsilon")
         return
 
     def run() -> Result:
-        result = solve(problem, solver, Stop(seconds=0.5))  # type: ignore[arg-type]
+        result = solve(problem, solver, Stop(seconds=0.5))
         sound(problem, result)
         assert result.solution is not None
         return result
@@ -254,7 +254,7 @@ def test_seconds_are_kept_with_thousands_of_jobs(spec: str) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_same_seed_gives_the_same_answer(spec: str) -> None:
     solver = made(spec)
-    first, second = (solve(medium(), solver, Stop(iterations=15), seed=7) for _ in range(2))  # type: ignore[arg-type]
+    first, second = (solve(medium(), solver, Stop(iterations=15), seed=7) for _ in range(2))
     assert first.solution == second.solution
 
 

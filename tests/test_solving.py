@@ -26,7 +26,7 @@ class Scripted:
     def supports(self, problem: Knapsack, /) -> str | None:
         return "it is too large" if len(problem) > 5 else None
 
-    def __call__(self, problem, budget, rng, /, start=None):  # type: ignore[no-untyped-def]
+    def __call__(self, problem, budget, rng, /, start=None):
         return self.script(problem, budget, rng, start)
 
 
@@ -35,7 +35,7 @@ def run(script: Any, **settings: Any) -> Any:
 
 
 def test_solve_scores_and_decides_the_status() -> None:
-    def prove(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+    def prove(problem, budget, rng, start):
         budget.found([1, 0, 0])
         budget.prove(7)
         return [0, 1, 1]
@@ -56,7 +56,7 @@ def test_what_is_known_is_distinguished() -> None:
     infeasible = run(lambda p, budget, *_: budget.prove_infeasible())
     assert (infeasible.status, infeasible.reason) == ("infeasible", "proof")
 
-    def bounded(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+    def bounded(problem, budget, rng, start):
         budget.prove(9)
         while not budget.done():
             budget.spend()
@@ -66,7 +66,7 @@ def test_what_is_known_is_distinguished() -> None:
 
 
 def test_a_solver_that_fails_is_a_result() -> None:
-    def crash(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+    def crash(problem, budget, rng, start):
         budget.found([1, 0, 0])
         raise RuntimeError("out of luck\nsecond line")
 
@@ -85,7 +85,7 @@ def test_no_pass_over_all_objects_falls_into_a_short_budget(seconds: float | Non
     def watch(phase: str, facts: dict[str, int]) -> None:
         seen.append(phase)
 
-    def allocate(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+    def allocate(problem, budget, rng, start):
         gc.callbacks.append(watch)
         kept = [[number] for number in range(200_000)]  # more than the collector lets pass here
         gc.callbacks.remove(watch)
@@ -151,7 +151,7 @@ def test_what_the_collector_makes_up_for_does_not_count() -> None:
     passes: list[str] = []
     kept: list[list[int]] = []
 
-    def prove(problem, budget, rng, start):  # type: ignore[no-untyped-def]
+    def prove(problem, budget, rng, start):
         gc.callbacks.append(watch)
         kept.extend([number] for number in range(100_000))  # as much as compilation leaves behind
         budget.prove(7)

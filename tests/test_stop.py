@@ -22,7 +22,7 @@ class Clock:
 
 
 def budget(clock: Clock | None = None, **stop: float) -> Budget:
-    return Budget(Stop(**stop), PROBLEM, 1, clock or Clock())  # type: ignore[arg-type]
+    return Budget(Stop(**stop), PROBLEM, 1, clock or Clock())
 
 
 @pytest.mark.parametrize(

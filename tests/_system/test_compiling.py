@@ -330,14 +330,14 @@ def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path
 
 
 @no_refcount
-def added(to, value):  # type: ignore[no-untyped-def]
+def added(to, value):
     for i in range(len(to)):
         to[i] += value
     return to[0]
 
 
 @no_refcount
-def filled(value):  # type: ignore[no-untyped-def]
+def filled(value):
     made = np.empty(3)
     made[:] = value
     return made[0]

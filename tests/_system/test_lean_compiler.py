@@ -38,7 +38,7 @@ def compiled(how: str, folder: Path) -> list[list[str]]:
     command = [sys.executable, "-c", COMPILING, how]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return json.loads(done.stdout)
 
 
 def test_the_code_is_that_of_the_whole_compiler(tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_a_declaration_that_comes_with_a_module_is_found(tmp_path: Path, monkeyp
 
     assert before(1) == 2
     monkeypatch.syspath_prepend(str(tmp_path))
-    from declared_late import twice  # type: ignore[import-not-found]
+    from declared_late import twice
 
     @kernel
     def after(x: int) -> int:
-        return twice(x) + 1  # type: ignore[no-any-return]
+        return twice(x) + 1
 
     assert after(3) == 7
 

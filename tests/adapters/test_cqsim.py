@@ -91,7 +91,7 @@ def starts(workload: Workload, policy: RulePolicy) -> dict[int, int]:
 @given(data=st.data())
 def test_every_rule_equals_the_plain_replay(rule: str, backfilling: str, data: st.DataObject) -> None:
     workload = data.draw(st.one_of(workloads(), workloads(max_jobs=25), workloads(exact=True)))
-    policy = RulePolicy(rule, backfilling)  # type: ignore[arg-type]
+    policy = RulePolicy(rule, backfilling)
     assert starts(workload, policy) == plain_cqsim(workload, KEYS[rule], backfilling == "easy")
 
 

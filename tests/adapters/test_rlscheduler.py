@@ -117,14 +117,14 @@ def locked_workloads(draw: st.DrawFn) -> tuple[Workload, set[int]]:
     shift = draw(st.sampled_from([0, 1, 1000]))
     jobs = [
         TracedJob(Job(job, t.job.submit + shift, t.job.nodes, t.job.walltime), draw(st.integers(1, 15)))
-        for job, t in zip(ids, drawn, strict=True)  # type: ignore[call-overload]
+        for job, t in zip(ids, drawn, strict=True)
     ]
     unasked = set(draw(st.lists(st.sampled_from(ids), max_size=2)))
     return Workload.of(jobs, drawn.cluster), unasked
 
 
 def replayed(workload: Workload, policy: str, sign: str = "real", unasked: set[int] | None = None) -> Schedule:
-    rules = RLScheduler(sign=sign, unasked="/".join(map(str, sorted(unasked or ()))))  # type: ignore[arg-type]
+    rules = RLScheduler(sign=sign, unasked="/".join(map(str, sorted(unasked or ()))))
     schedule = simulate(workload, policy, rules=rules)
     assert check_schedule(workload, schedule) == []
     assert sorted(schedule.order.tolist()) == list(range(len(workload)))
@@ -213,7 +213,7 @@ def test_no_start_differs_from_the_reference(shared: Path, traces: dict[str, Loc
 
 
 def test_sequences_begin_where_the_published_ones_do() -> None:
-    assert parse_rules("rlscheduler").starts(10_000) == STARTS  # type: ignore[union-attr]
+    assert parse_rules("rlscheduler").starts(10_000) == STARTS
     assert RLScheduler().starts(59_705) == STARTS, "only the first 10,000 jobs count"
     assert RLScheduler(length=256, sequences=3).starts(10_000) == [9405, 8400, 1988]
     other = RLScheduler(seed=2, sequences=200, length=10, first=100)

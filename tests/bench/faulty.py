@@ -348,9 +348,9 @@ def task(spec: str, problem: object | None = None, seconds: float = 1.0, **chang
     facts: dict[str, object] = {
         "set": "tests",
         "label": "tests:1",
-        "document": msgspec.Raw(encode(problem)),  # type: ignore[arg-type]
-        "instance": problem.digest(),  # type: ignore[attr-defined]
-        "problem": problem.kind,  # type: ignore[attr-defined]
+        "document": msgspec.Raw(encode(problem)),
+        "instance": problem.digest(),
+        "problem": problem.kind,
         "name": spec.partition(":")[0],
         "spec": spec,
         "stop": Stop(seconds=seconds),
@@ -358,4 +358,4 @@ def task(spec: str, problem: object | None = None, seconds: float = 1.0, **chang
         "grace": 30.0,
         "memory": 600,
     }
-    return Task(**{**facts, **changes})  # type: ignore[arg-type]
+    return Task(**{**facts, **changes})

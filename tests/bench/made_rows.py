@@ -21,7 +21,7 @@ def row(name: str, instance: str = "i", **facts: Any) -> Row:
     merged = {**base, **run, **facts}
     if merged.get("value") is not None:
         merged.setdefault("status", "feasible")
-    task = Task(name=name, document=b"null", **{each: merged[each] for each in base})  # type: ignore[arg-type]
+    task = Task(name=name, document=b"null", **{each: merged[each] for each in base})
     return Row(name=name, **{"key": task.key(), **merged})
 
 

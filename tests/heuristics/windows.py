@@ -18,7 +18,7 @@ def windows(shared: Path, name: str, rule: str, every: int = 1) -> list[Allocati
             FatTree.uniform(window["nodes"], window["leaf_nodes"], window["pod_nodes"]),
             window["idle"],
             [job["nodes"] for job in window["jobs"]],
-            rule,  # type: ignore[arg-type]
+            rule,
             True,
             AUTHORS,
         )

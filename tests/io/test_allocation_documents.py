@@ -41,7 +41,7 @@ def changed(thing: Any, *path: Any, value: Any) -> bytes:
 def test_allocations_come_back(problem: Allocation) -> None:
     back = decode(encode(problem), "a")
     assert back == problem
-    assert back.digest() == problem.digest()  # type: ignore[union-attr]
+    assert back.digest() == problem.digest()
     if problem.rule == "static" and not problem.wrap:
         path = ConstrainedPath.from_allocation(problem)
         assert decode(encode(path), "p") == path

@@ -127,7 +127,7 @@ def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     write_documents(path, ITEMS)
     before = path.read_bytes()
     with pytest.raises(DocumentError):
-        write_documents(path, [ITEMS[0], "no document"])  # type: ignore[list-item]
+        write_documents(path, [ITEMS[0], "no document"])
     assert path.read_bytes() == before
 
 

@@ -51,7 +51,7 @@ def test_lines_come_back(tmp_path: Path) -> None:
     assert told["jobs"] == LINE["jobs"]
     path = tmp_path / "stream.jsonl.gz"
     assert write_documents(path, [read(), read(period=8)]) == 2
-    assert [window.period for _, window in read_documents(path)] == [7, 8]  # type: ignore[union-attr]
+    assert [window.period for _, window in read_documents(path)] == [7, 8]
 
 
 def test_more_asked_than_idle_is_infeasible() -> None:

@@ -74,7 +74,7 @@ def test_a_wrong_document(text: bytes, says: str) -> None:
 
 def test_a_demand_that_is_not_stated_is_none() -> None:
     (made,) = [decode(changed(resources=["gpu"], tasks=[task(), task(name="c", demand=[2])]), "w.json")]
-    assert made.demands.tolist() == [[0], [2]]  # type: ignore[union-attr]
+    assert made.demands.tolist() == [[0], [2]]
 
 
 def test_wfformat(root: Path) -> None:

@@ -81,11 +81,11 @@ def test_they_are_the_environments_of_the_package(workload: Workload, trace: Pat
     same = gymnasium.make(SCHEDULING, workloads=[workload], window=7, head=0, longest=longest).unwrapped
     assert played(same) == played(alone)
     month = gymnasium.make(SCHEDULING, trace=str(trace), months=(1, 1)).unwrapped
-    assert [len(each) for each in month.episodes.workloads] == [len(by_months(read_swf(trace), 1, 1))]  # type: ignore[attr-defined]
+    assert [len(each) for each in month.episodes.workloads] == [len(by_months(read_swf(trace), 1, 1))]
     repair = gymnasium.make(REPAIR, rows=4).unwrapped
     assert isinstance(repair, RepairEnv)
     assert repair.task == RepairTask(rows=4)
-    assert gymnasium.make(REPAIR, pool=repair.pool).unwrapped.pool.digest() == repair.pool.digest()  # type: ignore[attr-defined]
+    assert gymnasium.make(REPAIR, pool=repair.pool).unwrapped.pool.digest() == repair.pool.digest()
 
 
 def played(env: Any) -> list[float]:
@@ -124,7 +124,7 @@ def test_many_at_once(mode: str, trace: Path) -> None:
         (lambda: envs.scheduling_vector(0), "num_envs must be > 0, got 0"),
         (lambda: envs.scheduling_vector(2, workloads=[]), "0 workloads need as many environments, got num_envs=2"),
         (lambda: envs.window(windows=[], trace="x.swf"), "windows: they do not go with trace or months"),
-        (lambda: envs.repair(cluster="ours"), "cluster must be one of paper, authors, got 'ours'"),  # type: ignore[arg-type]
+        (lambda: envs.repair(cluster="ours"), "cluster must be one of paper, authors, got 'ours'"),
         (lambda: envs.repair(task=RepairTask(), rows=4), "rows: these do not go with task"),
         (lambda: envs.repair(rows=3), "repair: rows must be 4 or 5, got 3"),
     ],

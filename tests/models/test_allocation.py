@@ -129,7 +129,7 @@ def test_an_order_reaches_each_solution(problem: Allocation) -> None:
 def test_static_solutions_are_dynamic_ones_and_dynamic_ones_are_free() -> None:
     for seed in range(20):
         problem = random_allocation(np.random.default_rng(seed), "static", max_idle=7)
-        static, dynamic, free = (every_solution(problem.with_rule(rule)) for rule in RULES)  # type: ignore[arg-type]
+        static, dynamic, free = (every_solution(problem.with_rule(rule)) for rule in RULES)
         assert static <= dynamic <= free
 
 
@@ -167,7 +167,7 @@ def test_nodes_owners_and_starts_are_inverse() -> None:
 def test_a_job_as_large_as_the_system() -> None:
     problem = Allocation(FatTree.k_ary(4), np.arange(16), [16])
     for rule in RULES:
-        whole = problem.with_rule(rule)  # type: ignore[arg-type]
+        whole = problem.with_rule(rule)
         assert whole.violations(np.zeros(16, int)) == []
         assert whole.starts(np.zeros(16, int)).tolist() == [0]
 
@@ -208,7 +208,7 @@ def test_what_is_no_allocation_is_refused(idle: Any, sizes: Any, message: str) -
 
 def test_an_unknown_rule_is_refused() -> None:
     with pytest.raises(ModelError, match="rule must be one of static, dynamic, free"):
-        Allocation(FatTree.k_ary(4), [1, 2], [2], "contiguous")  # type: ignore[arg-type]
+        Allocation(FatTree.k_ary(4), [1, 2], [2], "contiguous")
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -222,7 +222,7 @@ def test_trivial_problems_need_no_solver(rule: Any) -> None:
 
 def window(nodes: list[int], idle: list[int]) -> Window:
     jobs = JobTable(np.array([[i + 1, 0, n, 60, -1, -1] for i, n in enumerate(nodes)]))
-    return Window(0, Cluster(16, topology=FatTree.k_ary(4)), jobs, NO_JOBS, np.array([]), np.array([len(idle)]), idle)  # type: ignore[arg-type]
+    return Window(0, Cluster(16, topology=FatTree.k_ary(4)), jobs, NO_JOBS, np.array([]), np.array([len(idle)]), idle)
 
 
 def test_the_allocation_of_a_window() -> None:

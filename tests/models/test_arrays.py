@@ -35,7 +35,7 @@ def test_arrays_are_copied_and_read_only_also_after_pickling(window: Window) -> 
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     with pytest.raises(AttributeError):
-        problem.capacity = 5  # type: ignore[misc]
+        problem.capacity = 5
 
 
 def test_equality_and_digest_see_every_field(window: Window) -> None:

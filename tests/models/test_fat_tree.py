@@ -78,7 +78,7 @@ def test_any_shape_is_given_by_switch_and_pod_of_each_node() -> None:
 )
 def test_what_is_no_tree_is_refused(make: object, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        make()  # type: ignore[operator]
+        make()
 
 
 def test_clusters_with_different_trees_differ() -> None:

@@ -63,7 +63,7 @@ QUEUE = (Job(1, 0, 4, 3600), Job(2, 50, 2, 7200), Job(3, 100, 3, 1800))
         (lambda: DrasCapability(w1=-1), "weights must be finite and >= 0"),
     ],
 )
-def test_a_broken_condition_is_named(make_it, says: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_broken_condition_is_named(make_it, says: str) -> None:
     with pytest.raises((ModelError, SpecError), match=says):
         make_it()
 
@@ -115,18 +115,18 @@ def test_value_and_violations() -> None:
 def test_tables_cannot_be_changed_through_what_they_hand_out() -> None:
     table = JobTable.of([Job(1, 0, 1, 1), Job(2, 0, 1, 1, depends_on=(1,)), Job(3, 0, 1, 1)])
     with pytest.raises(TypeError):
-        table.depends_on[3] = (1,)  # type: ignore[index]
+        table.depends_on[3] = (1,)
     assert table[1:].data.base is None, "a slice does not lead on to the other jobs"
 
 
 def test_equal_models_have_equal_digests() -> None:
     assert repr(Cluster(np.int64(4), ("a",), (np.int64(2),))) == repr(Cluster(4, ("a",), (2,)))
     window_ = window(*QUEUE)
-    again = Window(np.int64(100), CLUSTER, window_.queue, window_.running, [], [5])  # type: ignore[arg-type]
+    again = Window(np.int64(100), CLUSTER, window_.queue, window_.running, [], [5])
     assert again.digest() == window_.digest()
     for bad in (4.5, "4", 2**70):
         with pytest.raises(ModelError, match="num_nodes"):
-            Cluster(bad)  # type: ignore[arg-type]
+            Cluster(bad)
 
 
 def test_what_is_worth_something_stays_worth_something() -> None:

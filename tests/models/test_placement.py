@@ -34,7 +34,7 @@ SMALL = Placement([[4, 6], [2, 9]], [[1, 2], [2, 1]], [5, 2], [3, 4], resources=
         (lambda: Placement([[1]], [[1]], [1], durations=[np.nan]), "durations: expected integers, got nan"),
         (lambda: Placement([[1]], [[1]], [2], [2**61]), "worth does not fit into 62 bits"),
         (lambda: Placement([[1]], [[1]], [2], scale=0), "scale must be > 0, got 0"),
-        (lambda: Placement([[1]], [[1]], [2], maximal=3), "maximal must be true or false, got 3"),  # type: ignore[arg-type]
+        (lambda: Placement([[1]], [[1]], [2], maximal=3), "maximal must be true or false, got 3"),
         (
             lambda: Placement([[2]], [[1]], [2], capacities=[[1]]),
             "machine 0: 2 of resource 0 are free, but its",

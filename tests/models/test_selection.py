@@ -77,7 +77,7 @@ def test_nothing_is_lost_by_the_reduction(seed: int) -> None:
 
 def test_many_equal_jobs_are_no_search() -> None:
     problem = Selection([[9, 9, 9], *[[2, 1, 3]] * 500], [333, 200, 400], forced=[1] + [0] * 500)
-    assert values_of(problem.trivial()) == {(9 + 260, 9 + 130, 9 + 390)}  # type: ignore[arg-type]
+    assert values_of(problem.trivial()) == {(9 + 260, 9 + 130, 9 + 390)}
     worth = [[0], *[[k % 2] for k in range(500)]]
     assert Selection(problem.demands, problem.capacity, worth).trivial() is None
     assert Selection([[1]] * 3, [2], requires=[(1, 0)]).trivial() is None
@@ -109,7 +109,7 @@ def test_a_budget_loses_nothing(seed: int) -> None:
     assert budget.value == problem.value(budget.solution)
     assert not budget.found(problem.front(choices)), "nothing new"
     values = [value for _, value, _ in budget.curve]
-    assert values == sorted(values)  # type: ignore[type-var]
+    assert values == sorted(values)
 
 
 WRONG = [
@@ -200,7 +200,7 @@ BAD = [
 @pytest.mark.parametrize(("change", "says"), BAD)
 def test_bad_data_is_named(change: dict[str, object], says: str) -> None:
     with pytest.raises(ModelError, match=says):
-        Selection(**{"demands": [[2, 8]], "capacity": [4, 10], **change})  # type: ignore[arg-type]
+        Selection(**{"demands": [[2, 8]], "capacity": [4, 10], **change})
 
 
 def test_circles_of_requirements_are_refused() -> None:

@@ -75,7 +75,7 @@ def test_values_and_violations() -> None:
 )
 def test_what_is_no_path_problem_is_refused(args: tuple[object, ...], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        ConstrainedPath(*args)  # type: ignore[arg-type]
+        ConstrainedPath(*args)
 
 
 def test_only_static_allocations_without_wrap_are_paths() -> None:

@@ -124,7 +124,7 @@ def test_a_cycle_is_reported_in_its_direction() -> None:
 def test_a_machine_names_what_no_task_states() -> None:
     with pytest.raises(ModelError, match="no task states 'gpu'; further resources: memory"):
         DIAMOND.on(4, {"gpu": 1})
-    assert DIAMOND.on(4).machine.tolist() == [4, 10]  # type: ignore[union-attr]
+    assert DIAMOND.on(4).machine.tolist() == [4, 10]
 
 
 def test_the_earliest_starts_are_the_answer_exactly_where_the_machine_has_room_for_them() -> None:

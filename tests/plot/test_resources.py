@@ -16,7 +16,7 @@ METHODS = {"fcfs": [0.5, 0.6, 0.7], "multisched": [0.8, 0.9, 1.0]}
 def drawn(axes: object) -> dict[str, tuple[list[float], list[float]]]:
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
-        for line in axes.lines  # type: ignore[attr-defined]
+        for line in axes.lines
         if not line.get_label().startswith("_")
     }
 

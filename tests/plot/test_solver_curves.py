@@ -34,14 +34,14 @@ DRAW: dict[str, Callable[..., object]] = {
 def drawn(axes: object) -> dict[str, tuple[list[float], list[float]]]:
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
-        for line in axes.lines  # type: ignore[attr-defined]
+        for line in axes.lines
         if not line.get_label().startswith("_")
     }
 
 
 @pytest.mark.parametrize("name", DRAW)
 def test_lines_are_shares_in_per_cent_over_a_logarithmic_axis(name: str) -> None:
-    axes = DRAW[name](LINES, "windows, 0.1 s").axes[0]  # type: ignore[attr-defined]
+    axes = DRAW[name](LINES, "windows, 0.1 s").axes[0]
     assert drawn(axes)["auto"] == (TIMES, pytest.approx([100, 10, 0]))
     assert drawn(axes)["sa"] == (TIMES, pytest.approx([100, 50, 25]))
     assert axes.get_xscale() == "log"

@@ -372,7 +372,7 @@ def test_paper_gets_everything_and_no_controls(page: Any) -> None:
 
 
 def column(page: Any, table: str, place: int) -> list[str]:
-    return page.execute_script(  # type: ignore[no-any-return]
+    return page.execute_script(
         "return [...document.getElementById(arguments[0]).tBodies[0].rows].map(r => r.cells[arguments[1]].textContent)",
         table,
         place,
@@ -384,7 +384,7 @@ def shown_numbers(page: Any, table: str, place: int) -> list[float]:
 
 
 def visible(page: Any, table: str) -> list[list[str]]:
-    return page.execute_script(  # type: ignore[no-any-return]
+    return page.execute_script(
         "return [...document.getElementById(arguments[0]).tBodies[0].rows].filter(r => r.getClientRects().length)"
         ".map(r => [...r.cells].map(c => c.textContent))",
         table,

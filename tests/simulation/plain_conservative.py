@@ -86,7 +86,7 @@ def new_plan(state: State) -> Plan:
 
 
 @compiled
-def conservative_pass(s, p, picks, modes):  # type: ignore[no-untyped-def]
+def conservative_pass(s, p, picks, modes):
     """Compress, reserve for the new jobs, start those whose reservation has come.
 
     Returns (number of starts, number of backfilled among them, the first job in queue order that
@@ -123,12 +123,12 @@ def steps(p: Plan) -> FreeProfile:
 
 
 @compiled
-def _hold(s, p, job, sign):  # type: ignore[no-untyped-def]
+def _hold(s, p, job, sign):
     add(steps(p), p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
 
 
 @compiled
-def _compress(s, p, freed):  # type: ignore[no-untyped-def]
+def _compress(s, p, freed):
     # A job can only move to where something became free, so it need not look beyond `freed`.
     freed = max(freed, p.loose[0])
     p.loose[0] = 0
@@ -151,7 +151,7 @@ def _compress(s, p, freed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _replan(s, p):  # type: ignore[no-untyped-def]
+def _replan(s, p):
     now = s.at[NOW]
     p.size[0] = 1
     p.times[0] = now
@@ -165,7 +165,7 @@ def _replan(s, p):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _start_due(s, p, picks, modes, overdue):  # type: ignore[no-untyped-def]
+def _start_due(s, p, picks, modes, overdue):
     at = s.at
     now = at[NOW]
     count = backfilled = 0
@@ -195,7 +195,7 @@ def _start_due(s, p, picks, modes, overdue):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def trim(times, levels, size, now):  # type: ignore[no-untyped-def]
+def trim(times, levels, size, now):
     """Forget all that lies before ``now``."""
     first = 0
     while first + 1 < size[0] and times[first + 1] <= now:
@@ -210,7 +210,7 @@ def trim(times, levels, size, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def highest(times, levels, size, until, peaks):  # type: ignore[no-untyped-def]
+def highest(times, levels, size, until, peaks):
     """Fill ``peaks`` with the most of each amount that is free at any time before ``until``."""
     peaks[:] = 0
     for i in range(size[0]):

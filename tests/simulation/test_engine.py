@@ -43,7 +43,7 @@ KEYS = {
 
 
 def starts(workload: Workload, policy: object) -> dict[int, int]:
-    schedule = simulate(workload, policy)  # type: ignore[arg-type]
+    schedule = simulate(workload, policy)
     assert check_schedule(workload, schedule) == []
     return dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))
 
@@ -82,12 +82,12 @@ def test_plain_python_easy_agrees(workload: Workload) -> None:
 @settings(max_examples=100, deadline=None)
 @given(workloads(max_jobs=15), st.sampled_from(["fcfs", "sjf", "wfp3", "f1"]), st.sampled_from(["none", "easy"]))
 def test_deciding_window_by_window_equals_the_compiled_replay(workload: Workload, rule: str, backfilling: str) -> None:
-    policy = RulePolicy(rule, backfilling)  # type: ignore[arg-type]
+    policy = RulePolicy(rule, backfilling)
 
     class ByWindow:
         order = rule
 
-        def decide(self, window):  # type: ignore[no-untyped-def]
+        def decide(self, window):
             return policy.decide(window)
 
     fused, single = simulate(workload, policy), simulate(workload, ByWindow())
@@ -123,7 +123,7 @@ def test_conservative_promises_are_kept(workload: Workload, rule: str) -> None:
 @given(workloads(max_jobs=15), st.randoms())
 def test_the_order_of_the_file_changes_nothing(workload: Workload, random: object) -> None:
     order = list(range(len(workload)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)
     shuffled = Workload(workload.name, workload.cluster, workload.jobs.take(order), workload.runtime[order])
     for policy in ("fcfs-easy", "unicep-easy", "saf-conservative", "random", "window:solver=dp"):
         assert starts(workload, policy) == starts(shuffled, policy)
@@ -176,15 +176,15 @@ def test_a_policy_that_starts_what_does_not_fit_is_an_error() -> None:
     workload = Workload.of([TracedJob(Job(1, 0, 3, 10), 10), TracedJob(Job(2, 0, 3, 10), 10)], Cluster(4))
 
     class Greedy:
-        def decide(self, window):  # type: ignore[no-untyped-def]
+        def decide(self, window):
             return Decision(start=tuple(window.queue.id.tolist()))
 
     class Ghost:
-        def decide(self, window):  # type: ignore[no-untyped-def]
+        def decide(self, window):
             return Decision(start=(7,))
 
     class Idle:
-        def decide(self, window):  # type: ignore[no-untyped-def]
+        def decide(self, window):
             return Decision()
 
     with pytest.raises(PolicyError, match="job 2 is started but does not fit"):

@@ -48,7 +48,7 @@ def test_no_window_leads_to_a_runtime_or_to_the_future() -> None:
     looked = []
 
     class Spy:
-        def decide(self, window):  # type: ignore[no-untyped-def]
+        def decide(self, window):
             things = reachable(window)
             assert holds(things, int(window.queue.walltime[0])), "the search must see what is there"
             assert not holds(things, SECRET)

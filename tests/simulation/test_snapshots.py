@@ -46,4 +46,4 @@ def test_a_grid_takes_one_window_from_each_cell(workload: Workload) -> None:
 
 def test_bad_distances_are_refused() -> None:
     with pytest.raises(SpecError, match="every and minimum must be > 0"):
-        next(snapshots(None, 0))  # type: ignore[arg-type]
+        next(snapshots(None, 0))

@@ -15,7 +15,7 @@ PATHS = ("csp-flow", "csp-flow:backend=scip", "csp-cpsat", "csp-scip", "csp-netw
 
 def window(rule: str = "static") -> Allocation:
     """120 idle nodes, three jobs."""
-    return Allocation(FatTree.uniform(160, 10, 40), np.arange(20, 140), [40, 30, 20], rule, False)  # type: ignore[arg-type]
+    return Allocation(FatTree.uniform(160, 10, 40), np.arange(20, 140), [40, 30, 20], rule, False)
 
 
 @pytest.mark.parametrize("solver", [*NATIVE, *PATHS, "free-cpsat"])

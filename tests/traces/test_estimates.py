@@ -79,7 +79,7 @@ def test_rules_that_contradict_each_other() -> None:
     with pytest.raises(SpecError, match="reading rule seed: expected a number >= 0, got -1"):
         ReadingRules(seed=-1)
     with pytest.raises(SpecError, match="expected them for missing or all, got 'some'"):
-        with_estimates(some(10), "exact", 0, "some")  # type: ignore[arg-type]
+        with_estimates(some(10), "exact", 0, "some")
 
 
 def test_only_jobs_that_request_nothing_are_modelled(tmp_path: Path) -> None:

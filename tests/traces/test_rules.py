@@ -76,4 +76,4 @@ def test_executions_of_an_interrupted_job_are_not_jobs(tmp_path: Path) -> None:
 
 def test_unknown_values_of_rules_are_refused() -> None:
     with pytest.raises(SpecError, match="reading rule long_runs: expected cut or keep or drop, got 'kill'"):
-        ReadingRules(long_runs="kill")  # type: ignore[arg-type]
+        ReadingRules(long_runs="kill")

@@ -34,7 +34,7 @@ def line(**fields: object) -> str:
     """A line of 18 fields, a good one unless told otherwise: ``f4=-1`` sets field 4."""
     good = [1, 0, -1, 10, 2, -1, -1, 2, 20, -1, 1, 5, -1, -1, -1, -1, -1, -1]
     for name, value in fields.items():
-        good[int(name[1:]) - 1] = value  # type: ignore[call-overload]
+        good[int(name[1:]) - 1] = value
     return " ".join(map(str, good)) + "\n"
 
 

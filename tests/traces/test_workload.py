@@ -12,7 +12,7 @@ from transom.traces.origin import Origin
 
 def one(**change: int) -> Workload:
     facts = {"id": 1, "submit": 0, "nodes": 1, "walltime": 10, **change}
-    return Workload.of([TracedJob(Job(**facts), 5)], Cluster(10**6))  # type: ignore[arg-type]
+    return Workload.of([TracedJob(Job(**facts), 5)], Cluster(10**6))
 
 
 @pytest.mark.parametrize(

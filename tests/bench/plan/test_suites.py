@@ -63,6 +63,6 @@ def test_they_are_short(name: str, most: float) -> None:
 def _runs(plan: Plan) -> int:
     """Runs under one budget at most."""
     return sum(
-        min(each.count, each.take or math.inf) * len(each.solvers or plan.solvers) * len(plan.seeds)  # type: ignore[misc]
+        min(each.count, each.take or math.inf) * len(each.solvers or plan.solvers) * len(plan.seeds)
         for each in plan.instances
     )

@@ -95,7 +95,7 @@ def test_documents_are_the_instances(files: Path) -> None:
     plan = Plan(instances=(ten(files),), solvers=("greedy",), grace=2.0, memory=99, limit=7.0)
     for at, run in enumerate(expand_plan(plan)):
         problem = decode(bytes(run.document), "here")
-        assert problem.digest() == knapsack(6, at).digest() == run.instance  # type: ignore[union-attr]
+        assert problem.digest() == knapsack(6, at).digest() == run.instance
         assert (run.grace, run.memory, run.limit, run.problem, run.set) == (2.0, 99, 7.0, "knapsack", "ten")
 
 
@@ -163,7 +163,7 @@ def test_a_solver_that_takes_nothing_is_named_and_the_others_go_on(files: Path) 
 
 
 def test_a_solver_that_takes_some_instances_of_a_kind_meets_all(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import faulty_solvers as installed  # type: ignore[import-not-found]
+    import faulty_solvers as installed
 
     odd = knapsack(6, 4).digest()
     monkeypatch.setattr(installed.Steady, "supports", lambda self, problem: None if problem.digest() == odd else "no")

@@ -364,7 +364,7 @@ def test_questions_with_one_answer_are_left_out() -> None:
     def check(node: Split | Leaf) -> None:
         if isinstance(node, Split):
             both = (node.yes, node.no)
-            assert not all(isinstance(each, Leaf) for each in both) or both[0].steps != both[1].steps  # type: ignore[union-attr]
+            assert not all(isinstance(each, Leaf) for each in both) or both[0].steps != both[1].steps
             for each in both:
                 check(each)
 

@@ -73,7 +73,7 @@ def test_other_code_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("transom.bench.run.dask_calls.source_digest", lambda: "0123456789abcdef")
     taken = []
     with pytest.raises(EngineError, match=r"other code of Transom .*here 0123456789abcdef"):
-        list(DaskEngine(OwnCluster(1)).run(taken.append(each) or each for each in [task("greedy")]))  # type: ignore[func-returns-value]
+        list(DaskEngine(OwnCluster(1)).run(taken.append(each) or each for each in [task("greedy")]))
     assert taken == []
 
 

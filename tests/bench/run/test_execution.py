@@ -69,7 +69,7 @@ def test_the_first_run_of_a_solver_is_cold_and_the_next_is_warm() -> None:
 def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
-    import faulty_solvers  # type: ignore[import-not-found]
+    import faulty_solvers
 
     ends: list[float] = []
 
@@ -80,7 +80,7 @@ def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(faulty_solvers.Steady, "warm_up", warm_up, raising=False)
     stages: list[str] = []
-    row = run_task(task("steady:iterations=8"), stages.append)  # type: ignore[arg-type]
+    row = run_task(task("steady:iterations=8"), stages.append)
     assert row.cold is not None
     assert row.cold >= 1.5
     assert row.wall is not None

@@ -82,7 +82,7 @@ def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers(
     assert len(list(tmp_path.glob("transom-bench-*"))) == 2
     assert len(taken) <= 2 + 2 * 2
     begun = time.monotonic()
-    rows.close()  # type: ignore[attr-defined]
+    rows.close()
     assert time.monotonic() - begun < 60
     left = [child for child in psutil.Process().children(recursive=True) if child not in before]
     assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
@@ -194,7 +194,7 @@ def _run_one(answers: object) -> None:
     isolation = Isolation()
     outcomes = [isolation.run_one(task(spec)).outcome for spec in ("steady", "faulty:how=segfault", "steady")]
     isolation.close()
-    answers.send(outcomes)  # type: ignore[attr-defined]
+    answers.send(outcomes)
 
 
 SCRIPT = """

@@ -121,4 +121,4 @@ def test_many_objectives_are_approximated_and_say_so(monkeypatch: pytest.MonkeyP
 )
 def test_what_cannot_be_measured_is_an_error(found: object, true: object, reference: object, what: str) -> None:
     with pytest.raises(ModelError, match=what):
-        quality(found, true, reference)  # type: ignore[arg-type]
+        quality(found, true, reference)

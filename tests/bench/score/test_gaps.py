@@ -246,7 +246,7 @@ def test_scores_are_those_of_plain_loops(data: st.DataObject) -> None:
         assert got["reference"] == best
 
         def gap(value: float | None, best: float | None = best) -> float:
-            return 1.0 if value is None else 0.0 if value == best else (best - value) / best  # type: ignore[operator]
+            return 1.0 if value is None else 0.0 if value == best else (best - value) / best
 
         moments = (np.arange(200) + 0.5) / 200
         held = [max((i for i, step in enumerate(run.curve) if step[0] <= moment), default=None) for moment in moments]

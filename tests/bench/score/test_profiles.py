@@ -20,7 +20,7 @@ from transom.stop import Stop
 
 def drawn(function: object, rows: list[Row], *more: object) -> Lines:
     frame = to_frame(rows)
-    lines = function(frame, references(frame), *more)  # type: ignore[operator]
+    lines = function(frame, references(frame), *more)
     assert isinstance(lines, Lines)
     return lines
 

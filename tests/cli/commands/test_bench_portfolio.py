@@ -69,7 +69,7 @@ SOLVERS = {
 }
 
 
-def a_store(folder: Path, auto: float = 100.0, kinds: set[str] = frozenset(SOLVERS)) -> Path:  # type: ignore[assignment]
+def a_store(folder: Path, auto: float = 100.0, kinds: set[str] = frozenset(SOLVERS)) -> Path:
     """Results that nobody computed: on each other instance the first solver of its kind is twice as good."""
     plan = parse_plan(PLAN, "plan.toml", folder)
     with Store(folder) as store:

@@ -184,7 +184,7 @@ def test_a_library_is_one_more_run(transom: Run, tmp_path: Path, root: Path) -> 
     from transom.io import read_documents
 
     label, problem = next(iter(read_documents(root / "instances" / "classes" / "pisinger_50.jsonl")))
-    digest = problem.digest()  # type: ignore[union-attr]
+    digest = problem.digest()
     best = read_library(root / "instances").best(digest)
     assert best is not None
     assert best.value is not None

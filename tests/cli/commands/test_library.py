@@ -98,7 +98,7 @@ def test_list(transom: Transom, library: Path, solved: Path) -> None:
 def test_what_is_wrong_has_a_line_and_a_status(transom: Transom, library: Path, solved: Path) -> None:
     transom("library", "update", solved, "--library", library)
     lines = index(library)
-    lines[1]["best"]["value"] = 1  # type: ignore[index]
+    lines[1]["best"]["value"] = 1
     del lines[2]
     (library / "index.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
     ran = transom("library", "verify", "--library", library)

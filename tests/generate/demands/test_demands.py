@@ -153,10 +153,10 @@ def test_objects_and_laws_of_others(workload: Workload) -> None:
     class Constant:
         mean = 3.0
 
-        def amounts(self, workload, columns, rng):  # type: ignore[no-untyped-def]
+        def amounts(self, workload, columns, rng):
             return np.full(len(workload), 3.0)
 
-        def sized(self, mean):  # type: ignore[no-untyped-def]
+        def sized(self, mean):
             return self
 
     larger, made = provide(workload, [Resource("x", Constant(), load=0.5), Resource("y", Normal(), capacity=60)])

@@ -72,7 +72,7 @@ def test_extremes() -> None:
 )
 def test_numbers_out_of_range(given: dict[str, float], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        fragmented_allocation(np.random.default_rng(0), Fragments(**given))  # type: ignore[arg-type]
+        fragmented_allocation(np.random.default_rng(0), Fragments(**given))
 
 
 def test_a_tree_that_is_none() -> None:

@@ -104,7 +104,7 @@ def test_hard_ones_bind_at_the_stated_capacity(klass: str) -> None:
 def test_out_of_range(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         generate_knapsack(
-            **{"klass": "circle", "items": 5, "value_range": 100, "rng": np.random.default_rng(0), **arguments}  # type: ignore[arg-type]
+            **{"klass": "circle", "items": 5, "value_range": 100, "rng": np.random.default_rng(0), **arguments}
         )
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 
 
 def made(family: str, number: int = 1, **settings: object) -> Selection:
-    return family_selection(family, stream(1, "test", family, number), **settings)  # type: ignore[arg-type]
+    return family_selection(family, stream(1, "test", family, number), **settings)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -102,7 +102,7 @@ def test_selections_of_a_replay_are_what_it_met(schedule: Schedule) -> None:
         assert len(problem) <= 8
         assert problem.resources == ("nodes", "bb", "gpu")
         assert problem.totals.tolist() == [64, *schedule.cluster.capacities]
-        assert len(reduce_selection(problem).jobs) >= 3  # type: ignore[union-attr]
+        assert len(reduce_selection(problem).jobs) >= 3
         # Some window of the replay has this head of the queue, with this free.
         assert any(
             np.array_equal(window.available, problem.capacity)

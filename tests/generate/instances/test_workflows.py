@@ -108,7 +108,7 @@ def test_the_command(transom: Callable[..., Ran], tmp_path: Path) -> None:  # no
     assert [len(each) for each in read_workflows(out)] == [5, 5, 5]
     ran = transom("generate", "workflow", "--memory", "--nodes", 4, "--bytes", 2**37, "--out", out, "--json")
     assert json.loads(ran.out) == {"out": str(out), "workflows": 1}
-    assert next(read_workflows(out)).machine.tolist() == [4, 2**37]  # type: ignore[union-attr]
+    assert next(read_workflows(out)).machine.tolist() == [4, 2**37]
     ran = transom("generate", "workflow", "--memory", "--nodes", 4, "--bytes", 9, "--out", out)
     assert ran.status == 2
     assert "needs" in ran.err

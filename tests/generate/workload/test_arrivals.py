@@ -107,7 +107,7 @@ def test_out_of_range(rates: np.ndarray) -> None:
     model = ArrivalModel(rates, workload(np.arange(5)))
     for arguments in ({"jobs": 0}, {"rate": 0.0}, {"rate": float("inf")}, {"start": -1}):
         with pytest.raises(SpecError, match="arrivals: expected jobs > 0, rate > 0, start >= 0"):
-            model.sample(**{"jobs": 1, "rng": np.random.default_rng(0), **arguments})  # type: ignore[arg-type]
+            model.sample(**{"jobs": 1, "rng": np.random.default_rng(0), **arguments})
     with pytest.raises(SpecError, match="take more than"):
         model.sample(1, np.random.default_rng(0), rate=1e-30)
     with pytest.raises(SpecError, match="prior must be finite and > 0, got 0"):

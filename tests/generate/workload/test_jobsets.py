@@ -142,11 +142,11 @@ def test_months_of_a_trace_that_begins_on_the_last_of_january() -> None:
 def test_what_cannot_be(trace: Workload) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(SpecError, match="unknown phase 'unreal'\\. Known: sampled, real, synthetic"):
-        next(jobsets(trace, "unreal", rng))  # type: ignore[arg-type]
+        next(jobsets(trace, "unreal", rng))
     with pytest.raises(SpecError, match="count must be > 0, got 0"):
         next(jobsets(trace, "real", rng, count=0))
     with pytest.raises(SpecError, match="unknown draw 'both'"):
-        synthetic(trace, 5, rng, draw="both")  # type: ignore[arg-type]
+        synthetic(trace, 5, rng, draw="both")
     with pytest.raises(ModelError, match="workload at has no two submission times"):
         sampled(at([3, 3]), 5, rng)
     with pytest.raises(ModelError, match="no job was submitted in months 30 to 31"):

@@ -106,7 +106,7 @@ def test_a_large_workload_is_whole() -> None:
 )
 def test_out_of_range(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        generate_lublin(**{"jobs": 5, "nodes": 8, "rng": rng(), **arguments})  # type: ignore[arg-type]
+        generate_lublin(**{"jobs": 5, "nodes": 8, "rng": rng(), **arguments})
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_out_of_range(arguments: dict[str, object], message: str) -> None:
 )
 def test_parameters_out_of_range(parameter: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        LublinModel(**parameter)  # type: ignore[arg-type]
+        LublinModel(**parameter)
 
 
 @pytest.mark.reference

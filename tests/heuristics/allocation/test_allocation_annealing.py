@@ -29,7 +29,7 @@ from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 def window(rule: str, wrap: bool = True, cost: Any = AUTHORS) -> Allocation:
     rng = np.random.default_rng(4)
     idle = np.flatnonzero(np.repeat(rng.random(40) < 0.6, 5))[:90]
-    return Allocation(FatTree.uniform(200, 10, 40), idle, [17, 9, 21, 5, 12], rule, wrap, cost)  # type: ignore[arg-type]
+    return Allocation(FatTree.uniform(200, 10, 40), idle, [17, 9, 21, 5, 12], rule, wrap, cost)
 
 
 def line() -> ConstrainedPath:

@@ -66,4 +66,4 @@ def test_iterations_are_generations_and_repeat() -> None:
     first, second = (solve(problem, "ga", Stop(iterations=4), seed=2) for _ in range(2))
     assert first.reason == "iterations"
     assert np.array_equal(first.solution, second.solution)
-    assert first.curve[-1][1] < first.curve[0][1]  # type: ignore[operator]
+    assert first.curve[-1][1] < first.curve[0][1]

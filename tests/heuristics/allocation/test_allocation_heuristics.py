@@ -69,7 +69,7 @@ def test_switches_may_lie_anywhere(rule: str, spec: str, seed: int) -> None:
     leaf = rng.integers(0, 9, 40)
     tree = FatTree(leaf, leaf % 3)
     assert not tree.contiguous
-    problem = Allocation(tree, np.sort(rng.choice(40, 25, replace=False)), [7, 5, 6, 3], rule, True, AUTHORS)  # type: ignore[arg-type]
+    problem = Allocation(tree, np.sort(rng.choice(40, 25, replace=False)), [7, 5, 6, 3], rule, True, AUTHORS)
     result = solve(problem, made(spec), Stop(iterations=5 if spec.startswith("ga") else 60), seed=1)
     assert result.error is None
     assert check(problem, result) == []
@@ -78,7 +78,7 @@ def test_switches_may_lie_anywhere(rule: str, spec: str, seed: int) -> None:
 
 @pytest.mark.parametrize(("rule", "spec"), SPECS)
 def test_a_start_is_never_made_worse(rule: str, spec: str) -> None:
-    problem = Allocation(FatTree.uniform(24, 3, 6), [0, 1, 2, 5, 6, 9, 11, 13], [3, 3, 2], rule, cost=AUTHORS)  # type: ignore[arg-type]
+    problem = Allocation(FatTree.uniform(24, 3, 6), [0, 1, 2, 5, 6, 9, 11, 13], [3, 3, 2], rule, cost=AUTHORS)
     best = optimum(problem)
     start = next(owner for owner in every_solution(problem) if problem.value(np.array(owner)) == best)
     solver = made(spec)
@@ -91,11 +91,11 @@ def test_a_start_is_never_made_worse(rule: str, spec: str) -> None:
 @pytest.mark.parametrize(("rule", "spec"), SPECS)
 def test_called_directly_it_settles_what_is_trivial(rule: str, spec: str) -> None:
     tree = FatTree.k_ary(4)
-    nothing = Allocation(tree, [1, 2, 3], [], rule)  # type: ignore[arg-type]
+    nothing = Allocation(tree, [1, 2, 3], [], rule)
     budget = Stop().start(nothing)
     made(spec)(nothing, budget, np.random.default_rng(0))
     assert budget.optimal
-    too_many = Allocation(tree, [1, 2, 3], [2, 2], rule)  # type: ignore[arg-type]
+    too_many = Allocation(tree, [1, 2, 3], [2, 2], rule)
     budget = Stop().start(too_many)
     made(spec)(too_many, budget, np.random.default_rng(0))
     assert budget.infeasible

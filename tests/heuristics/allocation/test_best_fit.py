@@ -17,7 +17,7 @@ TREE = FatTree.uniform(24, 4, 12)  # two pods of three leaf switches
 
 
 def given(idle: list[int], sizes: list[int], rule: str, order: str = "window") -> list[list[int]]:
-    problem = Allocation(TREE, idle, sizes, rule)  # type: ignore[arg-type]
+    problem = Allocation(TREE, idle, sizes, rule)
     return problem.nodes(solve(problem, f"best-fit:order={order}", Stop()).solution)
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.fast
 
 @pytest.mark.parametrize("rule", ["static", "dynamic", "free"])
 def test_blocks_follow_each_other_from_the_head(rule: str) -> None:
-    problem = Allocation(FatTree.k_ary(4), [1, 2, 5, 8, 9, 10, 15], [2, 3], rule)  # type: ignore[arg-type]
+    problem = Allocation(FatTree.k_ary(4), [1, 2, 5, 8, 9, 10, 15], [2, 3], rule)
     result = solve(problem, "sequential", Stop())
     assert np.array_equal(result.solution, [0, 0, 1, 1, 1, -1, -1])
     assert result.status == "feasible"

@@ -101,9 +101,9 @@ def test_an_archive_is_never_worse_and_time_helps() -> None:
         solve(problem, f"bbsched-ga:generations=none,archive={each}", Stop(iterations=400), seed=6)
         for each in ("no", "yes")
     )
-    assert all_met.value >= last.value  # type: ignore[operator]
+    assert all_met.value >= last.value
     longer = solve(problem, "bbsched-ga:generations=none,archive=yes", Stop(iterations=5000), seed=6)
-    assert longer.value >= all_met.value  # type: ignore[operator]
+    assert longer.value >= all_met.value
 
 
 def test_it_runs_to_the_end_of_the_time() -> None:
@@ -133,4 +133,4 @@ def test_a_stall_ends_it() -> None:
 )
 def test_wrong_parameters_are_errors(options: dict[str, float]) -> None:
     with pytest.raises(SpecError):
-        BBSchedGenetic(**options)  # type: ignore[arg-type]
+        BBSchedGenetic(**options)

@@ -15,7 +15,7 @@ from transom.models.selection_reduction import forced_jobs, reduce_selection
 
 
 def selection(demands: list[list[int]], capacity: list[int], **more: object) -> Selection:
-    return Selection(np.array(demands), np.array(capacity), **more)  # type: ignore[arg-type]
+    return Selection(np.array(demands), np.array(capacity), **more)
 
 
 def chosen(problem: Selection, solver: str) -> list[int]:

@@ -56,7 +56,7 @@ def test_gradients_are_differences(name: str) -> None:
     forward(network, inputs, values, 20)
     slope = gradient(network, values, worth)
     for at in range(len(slope)):
-        moved = [Network(network.weights.astype(np.float64), network.sizes) for _ in range(2)]  # type: ignore[arg-type]
+        moved = [Network(network.weights.astype(np.float64), network.sizes) for _ in range(2)]
         for sign, each in zip((1, -1), moved, strict=True):
             each.weights[at] += sign * 1e-5
         up, down = (float(worth.astype(np.float64) @ scored(each, inputs)) for each in moved)

@@ -140,4 +140,4 @@ def test_resources_other_than_cpu_and_memory_are_refused() -> None:
 )
 def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        deepjs(**arguments)  # type: ignore[arg-type]
+        deepjs(**arguments)

@@ -57,7 +57,7 @@ def test_it_learns_that_the_long_task_goes_first(update: Any, tmp_path: Path) ->
     assert ends[0] > 310
     assert np.mean(ends[-10:]) < 302
     assert trainer.above_bound(NetworkPolicy(trainer.best, True)) == 0
-    assert trainer.above_bound(NetworkPolicy(trainer.best, trainer.greedy)) <= trainer.curve[-1].drawn  # type: ignore[operator]
+    assert trainer.above_bound(NetworkPolicy(trainer.best, trainer.greedy)) <= trainer.curve[-1].drawn
 
 
 def by_hand(times: list[list[int]], ends: list[int]) -> list[FloatArray]:
@@ -76,7 +76,7 @@ def by_hand(times: list[list[int]], ends: list[int]) -> list[FloatArray]:
     for row, values in zip(padded, returns, strict=True):
         row[: len(values)] = values
     above = padded - padded.mean(axis=0)
-    return [above[k, : len(returns[k])] for k in range(len(times))], places  # type: ignore[return-value]
+    return [above[k, : len(returns[k])] for k in range(len(times))], places
 
 
 def test_advantages_are_those_of_algorithm_2() -> None:
@@ -102,7 +102,7 @@ def test_the_rule_of_the_text_is_a_plain_step_along_the_sum() -> None:
     worth[1] = 0  # of one episode: the next one begins with other weights
 
     def likely(weights: FloatArray) -> float:
-        moved, log, total = Network(weights, network.sizes), batch.log(0), 0.0  # type: ignore[arg-type]
+        moved, log, total = Network(weights, network.sizes), batch.log(0), 0.0
         used = int(log.last.max())
         scores = scored(moved, log.inputs[:used])
         for decision in np.flatnonzero(log.chosen >= 0):

@@ -68,7 +68,7 @@ def test_without_time_the_rest_goes_where_it_first_fits(monkeypatch: pytest.Monk
             self.solution = solution
 
     budget = Short()
-    DeepJs()(problem, budget, np.random.default_rng(0))  # type: ignore[arg-type]
+    DeepJs()(problem, budget, np.random.default_rng(0))
     assert problem.violations(budget.solution) == []  # it is maximal
     assert budget.solution.sum() > 1
 

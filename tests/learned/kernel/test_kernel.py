@@ -156,7 +156,7 @@ def test_a_checkpoint_is_checked_and_replays(workload: Workload, tmp_path: Path)
     path = tmp_path / "mine.safetensors"
     assert load(path, "kernel").card.parameters == sum(map(prod, SHAPES))
     policy = make_policy(f"kernel:model={path},backfill=easy")
-    assert (policy.name, policy.digest, policy.backfilling) == ("mine", made.card.weights, "easy")  # type: ignore[attr-defined]
+    assert (policy.name, policy.digest, policy.backfilling) == ("mine", made.card.weights, "easy")
     for rules in ("textbook", "rlscheduler"):
         assert len(simulate(workload, f"kernel:model={path}", rules=rules)) == 300
     broken = replace(made, weights={**made.weights, "out": np.zeros(9, np.float32)})

@@ -37,7 +37,7 @@ def few_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_windows_are_those_of_both_clusters_with_two_jobs_or_more() -> None:
     found = nsa_cost_training.dynamic_windows(0, "some name", 1)
     for cluster, pod_nodes in (("paper", 100), ("authors", 40)):
-        problems = found[cluster]  # type: ignore[index]
+        problems = found[cluster]
         assert len(problems) > 50
         assert all(problem.rule == "dynamic" and len(problem) > 1 for problem in problems)
         assert problems[0].tree.regular == (10, pod_nodes)

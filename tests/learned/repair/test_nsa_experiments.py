@@ -36,7 +36,7 @@ def row(method: str, epoch: int, total: float, **facts: object) -> Row:
     """A row of 100 periods and 90 windows made by hand."""
     setting = ("authors", 100, "scas-dp", 0)
     base = Row(*setting, epoch, method, "free", method, 1, "", 90, 300, total, 0, 0, 0, 0.1, 0.2, 1.0, 1.0, 2.0)
-    return replace(base, **facts)  # type: ignore[arg-type]
+    return replace(base, **facts)
 
 
 def table_of(path: Path, *rows: Row) -> Table:
@@ -77,8 +77,8 @@ def test_windows_without_an_answer_are_counted_apart(epoch: Epoch, monkeypatch: 
         name = "nothing"
 
         def __call__(self, problem: object, budget: object, rng: object) -> None:
-            if len(problem) > 1:  # type: ignore[arg-type]
-                budget.notes["cancelled"] = 1  # type: ignore[attr-defined]
+            if len(problem) > 1:
+                budget.notes["cancelled"] = 1
 
     monkeypatch.setattr(nsa_epochs, "_made", lambda spec: Nothing())
     found = measure(SMALL, epoch, Method("n", "static", "nothing", native=True))

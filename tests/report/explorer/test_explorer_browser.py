@@ -42,7 +42,7 @@ def page(browser: Any, address: str) -> Any:  # noqa: F811
 
 
 def state(page: Any) -> dict[str, Any]:
-    return page.execute_script("return transom.state()")  # type: ignore[no-any-return]
+    return page.execute_script("return transom.state()")
 
 
 def drawn(page: Any) -> Any:
@@ -55,7 +55,7 @@ def drawn(page: Any) -> Any:
 
 def colours(page: Any, canvas: str) -> int:
     """How many colours a canvas shows."""
-    return page.execute_script(  # type: ignore[no-any-return]
+    return page.execute_script(
         """
         const canvas = document.querySelector(arguments[0]);
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

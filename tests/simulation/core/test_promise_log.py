@@ -39,7 +39,7 @@ def standing(log: PromiseLog) -> Iterator[dict[int, int]]:
 
 def logged(workload: Workload, policy: object) -> tuple[Schedule, PromiseLog]:
     log = PromiseLog()
-    return simulate(workload, policy, promises=log), log  # type: ignore[arg-type]
+    return simulate(workload, policy, promises=log), log
 
 
 @pytest.mark.parametrize("rule", ["fcfs", "sjf", "wfp3"])

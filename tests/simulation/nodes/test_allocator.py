@@ -97,7 +97,7 @@ def test_bad_allocators(allocator: Allocator, says: str) -> None:
         load_allocator(allocator, TREE)
     assert says in str(raised.value)
     with pytest.raises(SpecError, match="rule must be one of static, dynamic, free"):
-        Allocator("scas-dp", "contiguous")  # type: ignore[arg-type]
+        Allocator("scas-dp", "contiguous")
 
 
 class Broken:

@@ -119,7 +119,7 @@ def test_stated_nodes_must_be_idle() -> None:
         job = window.queue[0].id
         return Decision(start=(job,), nodes={job: policy.nodes[job]})
 
-    policy.decide = decide  # type: ignore[method-assign]
+    policy.decide = decide
     workload = on_tree(HAND, FatTree.k_ary(4, 6))
     with pytest.raises(PolicyError, match="at 5 s: job 2 gets node 3, which is not idle"):
         simulate(workload, policy)
@@ -139,7 +139,7 @@ def test_jobs_without_stated_nodes_get_the_lowest_that_are_left() -> None:
 
     class Middle:
         def decide(self, window: Window, /) -> Decision:
-            return Decision(start=(1, 2, 3), nodes={2: np.array([1, 4])})  # type: ignore[dict-item]
+            return Decision(start=(1, 2, 3), nodes={2: np.array([1, 4])})
 
     schedule = simulate(on_tree(Workload.of(jobs, Cluster(6)), FatTree.k_ary(4, 6)), Middle())
     assert nodes_of(schedule) == [[0, 2], [1, 4], [3, 5]]

@@ -87,7 +87,7 @@ def test_what_is_finished_is_read_with_its_nodes(workload: Workload, tmp_path: P
 def test_another_allocation_is_another_replay(workload: Workload, tmp_path: Path, change: dict[str, object]) -> None:
     there = on(REGULAR, workload)
     replay(there, RUN, tmp_path)
-    other = replace(RUN, **change)  # type: ignore[arg-type]
+    other = replace(RUN, **change)
     assert not replay(there, other, tmp_path)[1]
     assert not replay(there, RUN, tmp_path)[1], "and back again"
     assert not replay(on(FatTree.uniform(32, 4, 8), workload), RUN, tmp_path)[1], "on another tree too"

@@ -38,7 +38,7 @@ class AgeingKernel(Ageing):
     """The same with a kernel that is a plain function."""
 
     @staticmethod
-    def kernel(facts, queue, count, now, scores):  # type: ignore[no-untyped-def]
+    def kernel(facts, queue, count, now, scores):
         for i in range(count):
             scores[i] = facts[queue[i], 1] - (now - facts[queue[i], 0]) // 60.0
 

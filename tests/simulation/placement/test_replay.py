@@ -76,7 +76,7 @@ def test_cloudsimpy_rules_are_those_of_a_queue_of_events(policy: str, choose: ob
         work = small_workload(seed).take(0, 9)  # the program's clock begins with the first submission
         chosen = choose or aligned(lambda r, m, k: (int(r.work.machines[m, k]) / r.work.units[k]) ** -2.0)
         plain = PlainCloudSimPy(work)
-        makespan = plain.makespan(chosen)  # type: ignore[arg-type]
+        makespan = plain.makespan(chosen)
         schedule = simulate_tasks(work, policy, rules="cloudsimpy")
         assert schedule.makespan == makespan, work
         assert sorted(row[:3] for row in starts(schedule)) == sorted(row[:3] for row in plain.starts)

@@ -34,7 +34,7 @@ def test_the_rule_of_periods_equals_plain_python(
     data[:, 1] += shift
     workload = replace(workload, jobs=JobTable(data, workload.jobs.depends_on))
     window, limit = rule
-    policy = PeriodPolicy(period, window, limit)  # type: ignore[arg-type]
+    policy = PeriodPolicy(period, window, limit)
     schedule = simulate(workload, policy)
     assert check_schedule(workload, schedule) == []
     expected = replay_periods(workload, period, window, 5 if (window, limit) == ("code", None) else limit)

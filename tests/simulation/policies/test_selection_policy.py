@@ -23,10 +23,10 @@ class Enumeration:
 
     name, solves = "enumeration", Selection
 
-    def supports(self, problem, /):  # type: ignore[no-untyped-def]
+    def supports(self, problem, /):
         return None
 
-    def __call__(self, problem, budget, rng, /, start=None):  # type: ignore[no-untyped-def]
+    def __call__(self, problem, budget, rng, /, start=None):
         subsets = np.array(np.meshgrid(*[[False, True]] * len(problem))).reshape(len(problem), -1).T
         budget.found(problem.front(subsets[problem.feasible(subsets)]))
         budget.prove(budget.value)
@@ -35,7 +35,7 @@ class Enumeration:
 class Dice(Enumeration):
     """One feasible choice at random, by the generator that it is given."""
 
-    def __call__(self, problem, budget, rng, /, start=None):  # type: ignore[no-untyped-def]
+    def __call__(self, problem, budget, rng, /, start=None):
         chosen = np.zeros((1, len(problem)), bool)
         for job in rng.permutation(len(problem)):
             chosen[0, job] = rng.random() < 0.6
@@ -44,7 +44,7 @@ class Dice(Enumeration):
 
 
 class Broken(Enumeration):
-    def __call__(self, problem, budget, rng, /, start=None):  # type: ignore[no-untyped-def]
+    def __call__(self, problem, budget, rng, /, start=None):
         raise RuntimeError("out of order")
 
 
@@ -53,7 +53,7 @@ def _solvers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the solvers above under names of their own."""
     real = registry.make
 
-    def make(group, spec, problem=None):  # type: ignore[no-untyped-def]
+    def make(group, spec, problem=None):
         mine = {"enumeration": Enumeration, "dice": Dice, "broken": Broken}
         return mine[spec]() if group == registry.SOLVERS and spec in mine else real(group, spec, problem)
 
@@ -72,17 +72,17 @@ def machine(*rows: tuple[int, ...], capacity: int = 10) -> Workload:
 class Recording(SelectionPolicy):
     """Keeps every window with its decision."""
 
-    def decide(self, window, /):  # type: ignore[no-untyped-def]
+    def decide(self, window, /):
         decision = SelectionPolicy.decide(self, window)
         self.seen.append((window, decision))
         return decision
 
     def __init__(self, **settings: object) -> None:
-        SelectionPolicy.__init__(self, **settings)  # type: ignore[arg-type]
+        SelectionPolicy.__init__(self, **settings)
         self.seen: list[tuple] = []
 
 
-def check_promises(workload: Workload, schedule, policy: Recording) -> None:  # type: ignore[no-untyped-def]
+def check_promises(workload: Workload, schedule, policy: Recording) -> None:
     """No promise is given up, gets later or is broken, and nobody is passed over more often than the bound allows."""
     start = dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))
     promised: dict[int, int] = {}

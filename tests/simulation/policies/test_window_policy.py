@@ -24,13 +24,13 @@ def jobs(*rows: tuple[int, int, int, int, int]) -> Workload:
 class Recording(WindowPolicy):
     """Keeps every window with its decision."""
 
-    def decide(self, window, /):  # type: ignore[no-untyped-def]
+    def decide(self, window, /):
         decision = WindowPolicy.decide(self, window)
         self.seen.append((window, decision))
         return decision
 
     def __init__(self, **settings: object) -> None:
-        WindowPolicy.__init__(self, **settings)  # type: ignore[arg-type]
+        WindowPolicy.__init__(self, **settings)
         self.seen: list[tuple] = []
 
 

@@ -53,7 +53,7 @@ def test_counts_and_owners_are_inverse(cost: object) -> None:
     rng = np.random.default_rng(3)
     tree = FatTree(rng.permutation(np.arange(60) // 5), np.zeros(60, int))
     idle = np.sort(rng.choice(60, 40, replace=False))
-    problem = Allocation(tree, idle, [9, 12, 9, 3], "free", True, cost)  # type: ignore[arg-type]
+    problem = Allocation(tree, idle, [9, 12, 9, 3], "free", True, cost)
     owner = np.full(40, -1)
     owner[rng.permutation(40)[:33]] = np.repeat(np.arange(4), problem.sizes)
     counts = shape(problem).counts(owner)

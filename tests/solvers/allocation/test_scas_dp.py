@@ -173,7 +173,7 @@ def test_tables_that_are_too_large_are_refused_by_size() -> None:
 def test_any_rule_is_taken_as_static_by_the_plain_function() -> None:
     problem = figure_2()
     for rule in ("dynamic", "free"):
-        owner, value = static_optimum(problem.with_rule(rule)) or (None, None)  # type: ignore[arg-type]
+        owner, value = static_optimum(problem.with_rule(rule)) or (None, None)
         assert problem.violations(owner) == []
         assert problem.value(owner) == pytest.approx(value)
 

@@ -77,7 +77,7 @@ def test_allocations(seed: int, nodes: int, leaf_nodes: int, rule: str, wrap: bo
     tree = FatTree.uniform(nodes, leaf_nodes, 3 * leaf_nodes)
     idle = np.flatnonzero(rng.random(nodes) < 0.6).tolist() or [0]
     sizes = rng.integers(2, 6, int(rng.integers(1, 6))).tolist()
-    facts = features(Allocation(tree, idle, sizes, rule, wrap))  # type: ignore[arg-type]
+    facts = features(Allocation(tree, idle, sizes, rule, wrap))
     counts = [sizes.count(size) for size in set(sizes)]
     leaves = len({node // leaf_nodes for node in idle})
     runs = 1 + sum(b != a + 1 for a, b in pairwise(idle))
@@ -183,7 +183,7 @@ def test_selections(seed: int, family: str, jobs: int, tightness: float, share: 
 )
 def test_there_are_numbers_where_there_is_nothing_to_choose(problem: object) -> None:
     facts = features(problem)
-    assert list(facts) == names_for(problem.kind)  # type: ignore[attr-defined]
+    assert list(facts) == names_for(problem.kind)
     assert all(math.isfinite(number) for number in facts.values())
 
 

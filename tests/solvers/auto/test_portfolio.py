@@ -55,7 +55,7 @@ TYPES: dict[str, type] = {
 
 
 def text() -> dict[str, Any]:
-    return json.loads((files("transom.solvers.auto") / "portfolio.json").read_bytes())  # type: ignore[no-any-return]
+    return json.loads((files("transom.solvers.auto") / "portfolio.json").read_bytes())
 
 
 def hard(kind: str) -> Any:

@@ -66,7 +66,7 @@ def test_a_model_that_is_not_ready_in_time_is_given_up(solver: str, monkeypatch:
     warm_up(chosen, type(problem))
     made = []
 
-    class Counting(pyscipopt.Model):  # type: ignore[misc]
+    class Counting(pyscipopt.Model):
         def addVar(self, *args: Any, **kwargs: Any) -> Any:
             made.append(1)
             return super().addVar(*args, **kwargs)
@@ -92,7 +92,7 @@ def test_solvers_that_look_at_the_wall_clock_have_no_limit_of_other_time(
 ) -> None:
     limits = []
 
-    class Watched(pyscipopt.Model):  # type: ignore[misc]
+    class Watched(pyscipopt.Model):
         def setParam(self, name: str, value: Any) -> None:
             if name == "limits/time":
                 limits.append(value)

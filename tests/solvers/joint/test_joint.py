@@ -159,4 +159,4 @@ def test_wrong_solutions_are_reported(owner: list[int], words: str) -> None:
 def test_wrong_problems_are_reported(given: dict[str, object], words: str) -> None:
     stated = {"idle": [0, 1], "sizes": [1, 2], "weights": [1, 2], **given}
     with pytest.raises(ModelError, match=words):
-        Joint(FatTree.uniform(4, 2, 4), **stated)  # type: ignore[arg-type]
+        Joint(FatTree.uniform(4, 2, 4), **stated)

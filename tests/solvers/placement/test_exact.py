@@ -89,7 +89,7 @@ def test_identical_tasks_and_machines_are_no_work() -> None:
     result = solve(many, EXACT, Stop(iterations=2_000_000))
     assert result.status == "optimal"
     one = solve(Placement(problem.free, problem.demands, problem.waiting * 10, problem.values), EXACT, Stop())
-    assert result.value == 8 * one.value  # type: ignore[operator]
+    assert result.value == 8 * one.value
 
 
 def test_what_is_too_large_to_search_has_a_bound() -> None:

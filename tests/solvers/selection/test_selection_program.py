@@ -19,7 +19,7 @@ from transom.stop import Budget
 
 
 def budget(**stop: float) -> Budget:
-    return Stop(**stop).start(Selection(np.zeros((1, 1), int), np.zeros(1, int)))  # type: ignore[arg-type]
+    return Stop(**stop).start(Selection(np.zeros((1, 1), int), np.zeros(1, int)))
 
 
 def unrelated(jobs: int) -> Relations:
@@ -78,7 +78,7 @@ def test_other_back_ends_agree(solver: object) -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
         program = random_program(rng, int(rng.integers(1, 9)), int(rng.choice([1, 4, 50, 1000])))
-        sound(program, solver(program, budget()), best_by_hand(program, -1), -1)  # type: ignore[operator]
+        sound(program, solver(program, budget()), best_by_hand(program, -1), -1)
     run_deferred()
 
 

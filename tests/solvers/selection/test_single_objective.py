@@ -59,7 +59,7 @@ def test_the_weighted_sum_is_the_largest_there_is(by: str, count: int) -> None:
         weights = [int(weight) for weight in rng.integers(0, 4, len(problem.terms))]
         weights[0] += not any(weights)
 
-        result = solve(problem, Weighted("/".join(map(str, weights)), by=by), Stop(seconds=20))  # type: ignore[arg-type]
+        result = solve(problem, Weighted("/".join(map(str, weights)), by=by), Stop(seconds=20))
         if by == "scip" and result.parameters["proved"] == "no":
             value = tuple(result.solution.values[0].tolist())
             assert weighted(problem, weights, value) <= max(weighted(problem, weights, v) for v in front)
@@ -77,7 +77,7 @@ def test_one_objective_after_the_other(by: str, count: int) -> None:
     for problem, front in cases(2, count):
         order = rng.permutation(len(problem.terms)).tolist()
         named = "/".join(problem.terms[k] for k in order[: int(rng.integers(1, len(order) + 1))])
-        result = solve(problem, Lexicographic(named, by=by), Stop(seconds=20))  # type: ignore[arg-type]
+        result = solve(problem, Lexicographic(named, by=by), Stop(seconds=20))
         value = sound(problem, result)
         rest = [k for k in range(len(order)) if problem.terms[k] not in named.split("/")]
         order = [problem.terms.index(name) for name in named.split("/")] + rest
@@ -94,7 +94,7 @@ def test_one_objective_with_floors_on_the_others(by: str, count: int) -> None:
         first = int(rng.integers(len(problem.terms)))
         others = [k for k in range(len(problem.terms)) if k != first]
         shares = [round(float(share), 2) for share in rng.random(len(others)) * rng.random()]
-        solver = Constrained(problem.terms[first], "/".join(map(str, shares)), by=by)  # type: ignore[arg-type]
+        solver = Constrained(problem.terms[first], "/".join(map(str, shares)), by=by)
         result = solve(problem, solver, Stop(seconds=20))
         floors = [(k, Fraction(str(share)) * totals(problem)[k]) for k, share in zip(others, shares, strict=True)]
         fine = [value for value in front if all(value[k] >= floor for k, floor in floors)]
@@ -117,7 +117,7 @@ def test_back_ends_agree_on_sixty_jobs_and_six_resources() -> None:
     problem = Selection(demands, demands.sum(axis=0) // 3, rng.integers(1, 50, (60, 2)))
     solvers = (Weighted, Lexicographic, Constrained)
     for solver in solvers:
-        results = [solve(problem, solver(by=by), Stop(seconds=30)) for by in BACK_ENDS]  # type: ignore[arg-type]
+        results = [solve(problem, solver(by=by), Stop(seconds=30)) for by in BACK_ENDS]
         assert len({sound(problem, result)[0] for result in results}) == 1
         assert len({str(result.parameters["objective"]) for result in results}) == 1
 

@@ -57,7 +57,7 @@ SAME = Topology(FatTree([0, 0, 1, 2, 2], [0, 0, 1, 1, 1]), ("n1", "n2", "n10", "
 def read(folder: Path, text: str, name: str = "topology.conf", **options: object) -> Topology:
     path = folder / name
     path.write_text(text, "utf-8")
-    return read_topology(path, **options)  # type: ignore[arg-type]
+    return read_topology(path, **options)
 
 
 def test_all_forms_describe_the_same_tree(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_workload_that_contradicts_itself_is_refused() -> None:
         "name": "w", "resources": ["cpu"], "units": [1], "machines": [[4]], "job_ids": [5], "submit": [0], "job": [0],
         "task_ids": [2], "instances": [1], "demands": [[4]], "duration": [1.0],
     }  # fmt: skip
-    TaskWorkload(**fields)  # type: ignore[arg-type]
+    TaskWorkload(**fields)
     for name, value, says in (
         ("demands", [[5]], "job 5 task 2: an instance fits on no machine"),
         ("duration", [float("nan")], "duration must be > 0"),
@@ -143,4 +143,4 @@ def test_a_workload_that_contradicts_itself_is_refused() -> None:
         ("units", [0], "units > 0"),
     ):
         with pytest.raises(ModelError, match=says):
-            TaskWorkload(**{**fields, name: value})  # type: ignore[arg-type]
+            TaskWorkload(**{**fields, name: value})

@@ -128,7 +128,7 @@ def test_it_updates_after_so_many_instants_on_what_it_saw_since(monkeypatch: pyt
             instants.append(adaptation._instants)
             return update(batch, *rest)
 
-        learner.update = record  # type: ignore[method-assign]
+        learner.update = record
         return learner
 
     monkeypatch.setattr(adaptation, "_begun", watched)

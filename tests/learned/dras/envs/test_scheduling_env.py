@@ -124,7 +124,7 @@ def test_what_environments_refuse() -> None:
     with pytest.raises(ModelError, match="in none of them"):
         WindowEnv(windows(crowded())[:1], SCHEME)
     with pytest.raises(SpecError, match="unknown observation"):
-        SchedulingEnv([crowded()], SCHEME, observation="all")  # type: ignore[arg-type]
+        SchedulingEnv([crowded()], SCHEME, observation="all")
     for scheme in (AgentConfig(window=1001), AgentConfig(window=10**12)):  # refused before room is made for it
         with pytest.raises(SpecError, match=f"scheme: window must be from 1 to 1000, got {scheme.window}"):
             SchedulingEnv([crowded()], scheme)

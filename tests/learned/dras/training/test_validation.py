@@ -97,7 +97,7 @@ def test_what_was_replayed_is_not_replayed_again(workloads: list[Workload], monk
     assert again.policies == made.policies
     replayed = []
 
-    def counted(workload: Workload, spec: str):  # type: ignore[no-untyped-def]
+    def counted(workload: Workload, spec: str):
         replayed.append(spec)
         return simulate(workload, spec)
 

@@ -73,7 +73,7 @@ def test_the_answer_does_not_depend_on_chunks_and_prices(monkeypatch: pytest.Mon
     monkeypatch.setattr(dcas_exact, "_STAGES", ((3, 0.1, 50), (30, 0.3, None), (30, 0.6, None), (30, 1.0, None)))
     for problem, value in zip(problems, expected, strict=True):
         assert_optimal(problem, value)
-        assert free_bound(problem) <= value * (1 + 1e-9)  # type: ignore[operator]
+        assert free_bound(problem) <= value * (1 + 1e-9)
 
 
 def shuffled(problem: Allocation, rng: np.random.Generator) -> Allocation:

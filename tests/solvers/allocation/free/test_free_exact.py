@@ -144,14 +144,14 @@ def test_the_order_among_like_pods_loses_nothing(seed: int) -> None:
 def window(seed: int, jobs: int, cost: object = AUTHORS) -> Allocation:
     rng = np.random.default_rng(seed)
     idle = np.sort(rng.choice(300, 110, replace=False))
-    return Allocation(FatTree.uniform(300, 10, 50), idle, rng.integers(2, 100 // jobs + 1, jobs), "free", True, cost)  # type: ignore[arg-type]
+    return Allocation(FatTree.uniform(300, 10, 50), idle, rng.integers(2, 100 // jobs + 1, jobs), "free", True, cost)
 
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_names_of_nodes_inside_a_leaf_do_not_matter(cost: object) -> None:
     rng = np.random.default_rng(8)
     leaf = rng.permutation(np.repeat(np.arange(12), 5))
-    problem = Allocation(FatTree(leaf, leaf // 4), np.arange(0, 60, 2), [9, 7, 6], "free", True, cost)  # type: ignore[arg-type]
+    problem = Allocation(FatTree(leaf, leaf // 4), np.arange(0, 60, 2), [9, 7, 6], "free", True, cost)
     counts = np.bincount(problem.leaf, minlength=12)
     ids = np.arange(60)
     renamed = np.sort(np.concatenate([rng.permutation(ids[problem.tree.leaf == s])[:k] for s, k in enumerate(counts)]))
@@ -274,7 +274,7 @@ def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatc
 
     def counted(prices: Prices, order: object = None, stop: object = None) -> object:
         rounded.append(seconds[0])
-        return round_(prices, order, stop)  # type: ignore[call-overload]
+        return round_(prices, order, stop)
 
     monkeypatch.setattr(Prices, "step", late)
     monkeypatch.setattr(Prices, "primal_heuristic", counted)
