@@ -58,3 +58,18 @@ def test_a_packages_path_is_seen_by_the_program_and_by_what_it_starts(run: Run, 
 def test_commands_are_those_of_the_program(run: Run, tmp_path: Path) -> None:
     done = run(tmp_path, "transom", "solve", "nowhere.json")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: nowhere.json: no such file\n")
+
+
+def test_programs_have_interpreters_of_their_own_where_a_library_starts_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "threaded.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with WarmProcess(("threaded",)) as process:
+        assert not process.forks
+        environment = dict(os.environ)
+        assert process.run(["python", "-c", "print(5)"], tmp_path, environment).stdout == "5\n"
+        done = process.run(["transom", "solve", "nowhere.json"], tmp_path, environment)
+        assert (done.returncode, done.stderr) == (2, "error: nowhere.json: no such file\n")
