@@ -107,6 +107,20 @@ def test_a_kept_kernel_takes_a_kept_function(tmp_path: Path) -> None:
         assert done.stdout == "8\n"
 
 
+def test_python_calls_a_kept_kernel_that_only_another_process_called_from_a_kernel(tmp_path: Path) -> None:
+    """The way in is made of what is kept; nothing was compiled before in this process."""
+    (tmp_path / "kept.py").write_text(
+        "from transom._system.compiling import compiled\n"
+        "@compiled\ndef product(pair):\n    return pair[0] * pair[1]\n"
+        "@compiled\ndef caller(x):\n    return product((x, x))\n"
+    )
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    for call, result in (("caller(3)", "9\n"), ("product((3, 4))", "12\n"), ("product((3, 5))", "15\n")):
+        command = [sys.executable, "-B", "-c", f"import kept; print(kept.{call})"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stdout) == (0, result), done.stderr
+
+
 CALLING = """
 import sys
 from numba.core import event

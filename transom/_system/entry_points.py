@@ -109,6 +109,7 @@ def _around(result: Any, context: Any, description: Any, environment: Any, creat
     from numba.core.environment import lookup_environment
     from numba.core.runtime import rtsys
 
+    context.refresh()  # a kept kernel was loaded without what the compiler knows of types
     library = context.codegen().create_library(f"entry {description.unique_name}")
     library.enable_object_caching()
     optimise = library._optimize_final_module
