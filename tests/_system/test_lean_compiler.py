@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
 
+from transom._system.compiler_flags import quick
 from transom.models.arrays import IntArray
 
 # The code of each function that Python calls, with the compiler as it is or as we leave it.
@@ -99,3 +101,12 @@ def test_a_declaration_that_comes_with_a_type_is_found() -> None:
 
     assert before(1) == 2
     assert after(np.array([1, 2, 3])) == 1
+
+
+def test_options_are_equal_to_the_same_options_and_to_nothing_else() -> None:
+    flags = Flags()
+    flags.nrt = True
+    assert quick(flags) == flags
+    assert quick(flags) != Flags()
+    assert quick(Flags()) == Flags()
+    assert quick(flags) != None  # noqa: E711

@@ -29,7 +29,7 @@ def _quick_flags() -> Any:
 
         def __eq__(self, other: object) -> bool:
             if not isinstance(other, Flags):
-                return bool(super().__eq__(other))
+                return NotImplemented
             ours, others = self._values, other._values
             if ours == others:
                 return True
