@@ -109,4 +109,5 @@ def test_options_are_equal_to_the_same_options_and_to_nothing_else() -> None:
     assert quick(flags) == flags
     assert quick(flags) != Flags()
     assert quick(Flags()) == Flags()
-    assert quick(flags) != None  # noqa: E711
+    nothing: object = None
+    assert quick(flags) != nothing
