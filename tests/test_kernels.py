@@ -12,9 +12,6 @@ DECORATORS = {"compiled", "no_refcount", "inlined"}
 PARAMETERS = 8  # of a function outside the command line, at most
 LONG = {
     "engine.simulate",
-    "envs.scheduling",
-    "envs.scheduling_vector",
-    "envs.window",
 }
 """Module and name of those that still have more; the list may only shrink."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast
 
 import gymnasium
 
@@ -38,55 +38,61 @@ from transom.traces import Workload, read_swf
 IDS = ("transom/Scheduling-v0", "transom/Window-v0", "transom/Repair-v0")
 """What ``gymnasium.make`` knows once this module is imported."""
 
+_WORKLOAD = frozenset({"trace", "months", "epoch", "jobs", "nodes", "load", "workload_seed"})
+
+
+class EnvOptions(TypedDict, total=False):
+    """Keywords that the environments of DRAS share.
+
+    ``trace`` is a file in the Standard Workload Format, of which ``months`` and ``epoch`` take a part
+    (:func:`~transom.generate.by_months`). Without it, jobs are those of the Lublin-Feitelson model: ``jobs`` (500) on
+    ``nodes`` (64) at ``load`` (1.1) from ``workload_seed`` (0). The others are numbers of the
+    :class:`~transom.learned.dras.process.process.AgentConfig`; ``longest`` is the longest walltime unless stated.
+    """
+
+    trace: str | PathLike[str] | None
+    months: tuple[int, int] | None
+    epoch: int
+    jobs: int
+    nodes: int
+    load: float
+    workload_seed: int
+    levels: int
+    window: int
+    head: int
+    keep: int
+    longest: int
+
 
 def scheduling(
-    trace: str | PathLike[str] | None = None,
     workloads: Sequence[Workload] | None = None,
-    months: tuple[int, int] | None = None,
-    epoch: int = 0,
-    jobs: int = 500,
-    nodes: int = 64,
-    load: float = 1.1,
-    workload_seed: int = 0,
     reward: str = "waiting",
     observation: Observation = "paper",
     shuffled: bool = False,
-    **scheme: int,
+    **options: Unpack[EnvOptions],
 ) -> SchedulingEnv:
     """Workloads to schedule, decision by decision.
 
     Parameters
     ----------
-    trace : a file in the Standard Workload Format; without it, and without workloads, jobs of the Lublin-Feitelson
-        model.
-    workloads : instead, these, one episode each.
-    months, epoch : of the trace (:func:`~transom.generate.by_months`).
-    jobs, nodes, load, workload_seed : of the model.
+    workloads : these, one episode each; without them, that of the options.
     reward, observation, shuffled : as of the environment.
-    scheme : numbers of the :class:`~transom.learned.dras.process.process.AgentConfig`; ``longest`` is the longest
-        walltime unless stated.
+    options : the workload and the numbers of the agent (:class:`EnvOptions`).
 
     Raises
     ------
     SpecError, ModelError, DocumentError : a value does not fit, or the trace cannot be read.
     """
-    made = _workloads(trace, workloads, months, epoch, (jobs, nodes, load, workload_seed))
-    return SchedulingEnv(made, _scheme(made, scheme), reward, observation, shuffled)
+    made = [_workload(options)] if workloads is None else _given(workloads, options)
+    return SchedulingEnv(made, _scheme(_longest(made), options), reward, observation, shuffled)
 
 
 def scheduling_vector(
     num_envs: int = 1,
-    trace: str | PathLike[str] | None = None,
     workloads: Sequence[Workload] | None = None,
-    months: tuple[int, int] | None = None,
-    epoch: int = 0,
-    jobs: int = 500,
-    nodes: int = 64,
-    load: float = 1.1,
-    workload_seed: int = 0,
     reward: str = "waiting",
     observation: Observation = "paper",
-    **scheme: int,
+    **options: Unpack[EnvOptions],
 ) -> SchedulingVectorEnv:
     """As :func:`scheduling`, with a workload in each environment.
 
@@ -105,53 +111,46 @@ def scheduling_vector(
         raise SpecError(f"num_envs must be > 0, got {num_envs}")
     if workloads is not None and len(workloads) != num_envs:
         raise SpecError(f"{len(workloads)} workloads need as many environments, got num_envs={num_envs}")
-    made = list(workloads or ())
-    if trace is not None:
-        (whole,) = _workloads(trace, workloads, months, epoch, (jobs, nodes, load, workload_seed))
-        made = [whole.jittered(JITTER, stream(workload_seed, "lane", env)) for env in range(num_envs)]
-    elif workloads is None:
-        for env in range(num_envs):
-            made += _workloads(None, None, months, epoch, (jobs, nodes, load, workload_seed + env))
-    return SchedulingVectorEnv(made, _scheme(made, scheme), reward, observation)
+    seed = options.get("workload_seed", 0)
+    if workloads is not None:
+        made = _given(workloads, options)
+    elif options.get("trace") is not None:
+        whole = _workload(options)
+        made = [whole.jittered(JITTER, stream(seed, "lane", env)) for env in range(num_envs)]
+    else:
+        made = [_workload({**options, "workload_seed": seed + env}) for env in range(num_envs)]
+    return SchedulingVectorEnv(made, _scheme(_longest(made), options), reward, observation)
 
 
 def window(
-    trace: str | PathLike[str] | None = None,
     windows: Sequence[Window] | None = None,
-    months: tuple[int, int] | None = None,
-    epoch: int = 0,
-    jobs: int = 500,
-    nodes: int = 64,
-    load: float = 1.1,
-    workload_seed: int = 0,
     policy: str = "fcfs-easy",
     every: int = 3600,
     reward: str = "capability",
     observation: Observation = "paper",
-    **scheme: int,
+    **options: Unpack[EnvOptions],
 ) -> WindowEnv:
     """Single instants to decide.
 
     Parameters
     ----------
-    trace, months, epoch, jobs, nodes, load, workload_seed : as in :func:`scheduling`.
-    windows : instead, these.
+    windows : these; without them, what ``policy`` saw of the workload of the options.
     policy, every : windows are what this policy saw, one in so many seconds [s].
     reward, observation : as of the environment.
-    scheme : as in :func:`scheduling`.
+    options : as in :func:`scheduling`.
 
     Raises
     ------
     SpecError, ModelError, DocumentError : a value does not fit, or the trace cannot be read.
     """
     if windows is not None:
-        if trace is not None or months is not None:
+        if options.get("trace") is not None or options.get("months") is not None:
             raise SpecError("windows: they do not go with trace or months")
         longest = max((int(each.queue.walltime.max()) for each in windows if len(each.queue)), default=1)
-        return WindowEnv(windows, AgentConfig(**{"longest": longest, **scheme}), reward, observation)
-    (made,) = _workloads(trace, None, months, epoch, (jobs, nodes, load, workload_seed))
+        return WindowEnv(windows, _scheme(longest, options), reward, observation)
+    made = _workload(options)
     seen = list(snapshots(simulate(made, policy), every, minimum=2, workload=made))
-    return WindowEnv(seen, _scheme([made], scheme), reward, observation)
+    return WindowEnv(seen, _scheme(_longest([made]), options), reward, observation)
 
 
 def repair(
@@ -184,32 +183,39 @@ def repair(
     return RepairEnv(pool, task or RepairTask(**settings))
 
 
-def _workloads(
-    trace: str | PathLike[str] | None,
-    workloads: Sequence[Workload] | None,
-    months: tuple[int, int] | None,
-    epoch: int,
-    model: tuple[int, int, float, int],
-) -> list[Workload]:
-    if trace is not None and workloads is not None:
+def _given(workloads: Sequence[Workload], options: EnvOptions) -> list[Workload]:
+    if options.get("trace") is not None:
         raise SpecError("workloads: they do not go with trace")
+    _no_months(options)
+    return list(workloads)
+
+
+def _workload(options: EnvOptions) -> Workload:
+    """What the options read or generate."""
+    trace, months = options.get("trace"), options.get("months")
     if trace is None:
-        if months is not None:
-            raise SpecError("months: they are those of a trace")
-        if workloads is not None:
-            return list(workloads)
-        jobs, nodes, load, seed = model
-        return [generate_lublin(jobs, nodes, stream(seed, "scheduling env workload"), load)]
+        _no_months(options)
+        rng = stream(options.get("workload_seed", 0), "scheduling env workload")
+        return generate_lublin(options.get("jobs", 500), options.get("nodes", 64), rng, options.get("load", 1.1))
     whole = read_swf(trace)
-    return [whole if months is None else by_months(whole, *months, epoch)]
+    return whole if months is None else by_months(whole, *months, options.get("epoch", 0))
 
 
-def _scheme(workloads: Sequence[Workload], stated: dict[str, int]) -> AgentConfig:
-    unknown = stated.keys() - set(AgentConfig._fields)
+def _no_months(options: EnvOptions) -> None:
+    if options.get("months") is not None:
+        raise SpecError("months: they are those of a trace")
+
+
+def _longest(workloads: Sequence[Workload]) -> int:
+    return max((int(each.jobs.walltime.max()) for each in workloads if len(each)), default=1)
+
+
+def _scheme(longest: int, options: EnvOptions) -> AgentConfig:
+    numbers = {name: value for name, value in options.items() if name not in _WORKLOAD}
+    unknown = numbers.keys() - set(AgentConfig._fields)
     if unknown:
         raise SpecError(f"scheme: unknown {', '.join(sorted(unknown))}. Known: {', '.join(AgentConfig._fields)}")
-    longest = max((int(each.jobs.walltime.max()) for each in workloads if len(each)), default=1)
-    return AgentConfig(**{"longest": longest, **stated})
+    return AgentConfig(**{"longest": longest, **cast(dict[str, int], numbers)})
 
 
 def _register() -> None:
