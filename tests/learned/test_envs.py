@@ -135,6 +135,10 @@ def test_what_does_not_fit_is_one_line(make: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_every_number_of_the_agent_is_an_option() -> None:
+    assert set(AgentConfig._fields) <= envs.EnvOptions.__annotations__.keys()
+
+
 def test_an_id_may_name_the_module_and_nothing_else_registers_it() -> None:
     program = """
 import gymnasium

@@ -38,16 +38,20 @@ from transom.traces import Workload, read_swf
 IDS = ("transom/Scheduling-v0", "transom/Window-v0", "transom/Repair-v0")
 """What ``gymnasium.make`` knows once this module is imported."""
 
-_WORKLOAD = frozenset({"trace", "months", "epoch", "jobs", "nodes", "load", "workload_seed"})
-
 
 class EnvOptions(TypedDict, total=False):
-    """Keywords that the environments of DRAS share.
+    """Keywords that the environments of DRAS share: one workload, and the numbers of the agent.
 
-    ``trace`` is a file in the Standard Workload Format, of which ``months`` and ``epoch`` take a part
-    (:func:`~transom.generate.by_months`). Without it, jobs are those of the Lublin-Feitelson model: ``jobs`` (500) on
-    ``nodes`` (64) at ``load`` (1.1) from ``workload_seed`` (0). The others are numbers of the
-    :class:`~transom.learned.dras.process.process.AgentConfig`; ``longest`` is the longest walltime unless stated.
+    Parameters
+    ----------
+    trace : a file in the Standard Workload Format; without it, jobs of the Lublin-Feitelson model.
+    months : the first and the last month of the trace, counted from 1, both included
+        (:func:`~transom.generate.by_months`); without them, the whole trace.
+    epoch : second 0 of the trace's clock in Unix time [s].
+    jobs, nodes, load, workload_seed : of the model: how many jobs (500) on how many nodes (64), the offered load as a
+        share of the nodes (1.1), and the seed (0).
+    levels, window, head, keep : of the :class:`~transom.learned.dras.process.process.AgentConfig`.
+    longest : likewise, a walltime [s]; the longest of the jobs unless stated.
     """
 
     trace: str | PathLike[str] | None
@@ -64,7 +68,11 @@ class EnvOptions(TypedDict, total=False):
     longest: int
 
 
+_WORKLOAD = EnvOptions.__annotations__.keys() - set(AgentConfig._fields)
+
+
 def scheduling(
+    *,
     workloads: Sequence[Workload] | None = None,
     reward: str = "waiting",
     observation: Observation = "paper",
@@ -123,6 +131,7 @@ def scheduling_vector(
 
 
 def window(
+    *,
     windows: Sequence[Window] | None = None,
     policy: str = "fcfs-easy",
     every: int = 3600,
