@@ -35,6 +35,7 @@ TICK = 0.05
 """How often a worker is looked at [s]."""
 
 _START = 600.0  # how long a process may take to start [s]
+_DYING = 1.0  # how long what was killed may take to be gone: the kernel may be in the middle of its input or output [s]
 _TRIES = 3  # to start a worker, and to hand one a task before it dies of something else
 
 _ROW = msgspec.json.Decoder(Row)
@@ -228,12 +229,14 @@ def end_group(pid: int) -> None:
 
 
 def _kill(processes: Iterable[Any]) -> None:
-    """Kill processes that are still the same ones."""
+    """Kill processes that are still the same ones; what they held is free when this returns."""
     import psutil
 
-    for each in processes:
+    killed = list(processes)
+    for each in killed:
         with contextlib.suppress(psutil.Error):
             each.kill()
+    psutil.wait_procs(killed, timeout=_DYING)
 
 
 def _context() -> Any:
