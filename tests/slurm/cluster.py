@@ -228,7 +228,8 @@ class EmulatedSlurm:
         self._say(f"node {name}")
 
     def kill(self, daemon: str) -> None:
-        """Kill the controller (``slurmctld``) or the daemon of a node, named as the node, by SIGKILL."""
+        """Kill the controller (``slurmctld``) or the daemon of a node, named as the node, by SIGKILL; it is gone when
+        this returns, else its last answer may bring a node back that was set down."""
         self._say(f"kill {daemon}")
 
     def pause_controller(self) -> None:
@@ -242,8 +243,10 @@ class EmulatedSlurm:
     def _say(self, line: str) -> None:
         assert self._shell is not None
         assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
         self._shell.stdin.write(line + "\n")
         self._shell.stdin.flush()
+        assert self._shell.stdout.readline() == "done\n", f"the shell did not do it: {line}"
 
     def _idle(self) -> int:
         told = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False).splitlines()
@@ -348,10 +351,15 @@ echo started
 while read -r what name; do
     case "$what" in
     controller) controller ;;
-    kill) kill -9 "$(cat {here}/"$name".pid)" ;;
+    kill)
+        pid=$(cat {here}/"$name".pid)
+        kill -9 "$pid"
+        while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+        ;;
     pause) kill -STOP "$(cat {here}/"$name".pid)" ;;
     continue) kill -CONT "$(cat {here}/"$name".pid)" ;;
     node) node "$name" ;;
     esac
+    echo done
 done
 """
