@@ -11,8 +11,15 @@ from transom.errors import ModelError
 from transom.models.arrays import UNSET, Frozen, IntArray, Like, frozen_ints, model, whole
 
 
+class _Known:
+    """The digest: all windows of a system share one tree, and each is asked for its own digest."""
+
+    __slots__ = ("_digest",)
+    _digest: str
+
+
 @model
-class FatTree(Frozen):
+class FatTree(_Known, Frozen):
     r"""Nodes 0 to ``num_nodes - 1``, from left to right, below leaf switches, below pods.
 
     The distance of two nodes is given by the lowest level that joins them: leaf switch, pod or core. The
@@ -105,6 +112,12 @@ class FatTree(Frozen):
             raise ModelError(f"fat tree: pod_nodes must be a multiple of leaf_nodes, got {pod_nodes} and {leaf_nodes}")
         ids = np.arange(nodes)
         return cls(ids // leaf_nodes, ids // pod_nodes)
+
+    def digest(self) -> str:
+        """As of every model, made once."""
+        if not hasattr(self, "_digest"):
+            object.__setattr__(self, "_digest", Frozen.digest(self))
+        return self._digest
 
     @property
     def num_nodes(self) -> int:

@@ -82,7 +82,7 @@ def test_the_dual_meets_the_linear_programme() -> None:
 
     for seed in range(3):
         pack = packing.apply(small(seed))
-        prices = Prices(pack.costs, pack.sizes, pack.counts)
+        prices = Prices(pack.costs, pack.sizes, pack.counts, pack.costs.min(axis=1))
         prices.bundle_steps(2_000, 1e-6)
         row, start = np.nonzero(np.isfinite(pack.costs))
         tail = np.concatenate((np.arange(pack.length), start))
@@ -101,7 +101,7 @@ def test_a_sweep_finds_what_lies_within_its_limit_and_nothing_else() -> None:
     pack = packing.apply(problem)
     static = static_optimum(problem, 512)
     assert static is not None
-    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices = Prices(pack.costs, pack.sizes, pack.counts, pack.costs.min(axis=1))
     prices.bundle_steps(60, 1e-3)
     gap = static[1] - prices.bound
     assert gap > 0
@@ -122,7 +122,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
     sizes = np.repeat([2, 3, 4], many) if many == 200 else np.repeat(np.arange(2, 40), many)
     problem = Allocation(FatTree.uniform(4_000, 10, 100), np.arange(0, 4_000), sizes, "static", False)
     pack = packing.apply(problem)
-    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices = Prices(pack.costs, pack.sizes, pack.counts, pack.costs.min(axis=1))
     prices.bundle_steps(20, 0.0)
     sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(math.inf, 5, 1.0, False), 2**27)
     while not sweep.go(100_000):
@@ -134,7 +134,7 @@ def test_keys_of_several_words_and_pools_that_grow(many: int) -> None:
 
 def test_memory_that_runs_out_ends_a_sweep() -> None:
     pack = packing.apply(small(0))
-    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices = Prices(pack.costs, pack.sizes, pack.counts, pack.costs.min(axis=1))
     sweep = Sweep(blocks_of(pack), prices.potentials(), Beam(math.inf, 10**4, 0.0, False), 1)
     while not sweep.go(1_000):
         pass
@@ -147,7 +147,7 @@ def test_moves_never_make_a_packing_worse() -> None:
     pack = packing.apply(problem)
     blocks = packing.first_fit(pack)
     assert blocks is not None
-    prices = Prices(pack.costs, pack.sizes, pack.counts)
+    prices = Prices(pack.costs, pack.sizes, pack.counts, pack.costs.min(axis=1))
     prices.bundle_steps(50, 0.0)
     found, _, back = prices.potentials()
     moves = Moves(pack.costs, pack.sizes, *blocks, 0, pack.length, found, back)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
 from transom.reductions.packing import Packing
 from transom.solvers.allocation.block_dp import Blocks
@@ -14,6 +16,7 @@ from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_prices import Prices
 
 _STEPS = 2_000_000  # steps of a kernel between two looks at the clock: 2-4 ms
+_SIDES = 16  # costs that are looked at side by side
 _LABELS = 200_000  # labels between two looks at the clock
 
 
@@ -76,7 +79,8 @@ class Line:
         self._kinds = np.flatnonzero(counts)
         self.sizes, self.counts = pack.sizes[self._kinds], counts[self._kinds]
         self.length = high - self._low
-        self.costs = _cut_off(pack.costs[self._kinds, self._low : high], self.sizes)
+        self.costs = _without_wrapping(pack, self._kinds, self._low, high)
+        spans = _spans(self.costs, self.sizes)
         self.bound = -math.inf
         """No packing of this line costs less, in floating point; infinite where none is better than the best."""
         self.complete = False
@@ -84,22 +88,20 @@ class Line:
         self.found: tuple[IntArray, IntArray] | None = None
         """Rows, of this line, and starts of the best blocks of the last sweep."""
         self._ceiling = math.inf  # what a packing costs at most
-        cheapest = self.costs.min(axis=1, initial=math.inf)
         self.scale = 1.0
         """What costs of a packing are about: the unit of tolerances."""
         if not len(self.sizes):
             self._offer(np.empty(0, np.int64), np.empty(0, np.int64))
             self.bound = math.inf
-        elif np.isinf(cheapest).any():
+        elif np.isinf(spans.least).any():
             self.bound = math.inf
         else:
-            self.bound = self._cost + float(self.counts @ cheapest)
-            there = np.isfinite(self.costs)
-            self._ceiling = self._cost + float(self.counts @ self.costs.max(axis=1, where=there, initial=-math.inf))
-            mean = abs(self.costs).sum(axis=1, where=there) / there.sum(axis=1)
+            self.bound = self._cost + float(self.counts @ spans.least)
+            self._ceiling = self._cost + float(self.counts @ spans.most)
             # With what is fixed: where all else costs nothing, its rounding must not look like a bound too high.
-            self.scale = max(float(self.counts @ mean) + abs(self._cost), 1e-9)
-            self.dual = Prices(self.costs, self.sizes, self.counts, None if prices is None else prices[self._kinds])
+            self.scale = max(float(self.counts @ spans.mean) + abs(self._cost), 1e-9)
+            first = spans.least if prices is None else prices[self._kinds]
+            self.dual = Prices(self.costs, self.sizes, self.counts, first)
 
     def _offer(self, rows: IntArray, starts: IntArray) -> None:
         self._best.offer(
@@ -191,9 +193,43 @@ class Line:
             limit = limit * 4.0 if limit < 1e3 * self.scale else math.inf
 
 
-def _cut_off(costs: FloatArray, sizes: IntArray) -> FloatArray:
-    """Costs without the blocks that do not end on the line."""
-    cut = np.array(costs, order="C")
-    for row, size in enumerate(sizes.tolist()):
-        cut[row, max(0, cut.shape[1] - size + 1) :] = np.inf
+def _without_wrapping(pack: Packing, kinds: IntArray, low: int, high: int) -> FloatArray:
+    """Costs of the blocks between two entries, infinite for those that do not end on this line."""
+    whole = len(kinds) == len(pack.sizes) and high - low == pack.length
+    if whole and not pack.wrap and pack.costs.flags.c_contiguous:
+        return pack.costs  # there are none; of a large table a copy takes a millisecond
+    cut = np.empty((len(kinds), high - low))
+    for row, (kind, size) in enumerate(zip(kinds.tolist(), pack.sizes[kinds].tolist(), strict=True)):
+        last = max(0, high - low - size + 1)
+        cut[row, :last], cut[row, last:] = pack.costs[kind, low : low + last], np.inf
     return cut
+
+
+class Spans(NamedTuple):
+    """What blocks of each size cost where there is one, shape ``(sizes,)``; the least is infinite where none is."""
+
+    least: FloatArray
+    most: FloatArray
+    mean: FloatArray  # of the absolute costs
+
+
+@compiled
+def _spans(costs: FloatArray, sizes: IntArray) -> Spans:
+    kinds, length = costs.shape
+    spans = Spans(np.empty(kinds), np.empty(kinds), np.empty(kinds))
+    # Several sums side by side: one alone waits for each of its additions.
+    least, most, total, there = np.empty(_SIDES), np.empty(_SIDES), np.empty(_SIDES), np.empty(_SIDES)
+    for row in range(kinds):
+        least[:], most[:], total[:], there[:] = np.inf, -np.inf, 0.0, 0.0
+        last = max(0, length - sizes[row] + 1)
+        for begin in range(0, last, _SIDES):
+            some = costs[row, begin : min(begin + _SIDES, last)]
+            for k in range(len(some)):
+                cost, exists = some[k], some[k] < np.inf
+                least[k] = cost if cost < least[k] else least[k]
+                most[k] = cost if exists and cost > most[k] else most[k]
+                total[k] += abs(cost) if exists else 0.0
+                there[k] += 1.0 if exists else 0.0
+        spans.least[row], spans.most[row] = least.min(), most.max()
+        spans.mean[row] = total.sum() / max(there.sum(), 1.0)
+    return spans

@@ -23,7 +23,8 @@ from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
 
-_PIVOTS = 1000  # of the quadratic programme, per pass
+_PAIRS, _SETS = 30, 60  # steps of the quadratic programme along pairs of cuts and over sets of them, per pass
+_RUN = 32  # entries that are reached side by side
 
 
 class Bundle(NamedTuple):
@@ -65,13 +66,13 @@ class Prices:
     ----------
     costs : cost of each block by its first entry, shape ``(sizes, length)``; every size has one.
     sizes, counts : of the blocks, shape ``(sizes,)``.
-    first : prices to begin with, shape ``(sizes,)``; by default each size's cheapest block.
+    first : prices to begin with, shape ``(sizes,)``, such as what each size's cheapest block costs.
     """
 
-    def __init__(self, costs: FloatArray, sizes: IntArray, counts: IntArray, first: FloatArray | None = None) -> None:
+    def __init__(self, costs: FloatArray, sizes: IntArray, counts: IntArray, first: FloatArray) -> None:
         self._blocks = Blocks(costs, sizes, counts)
         cuts, blocks = min(2 * len(sizes) + 30, 300), int(counts.sum())
-        trial = costs.min(axis=1) if first is None else first.copy()
+        trial = first.copy()
         self.rows, self.starts = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
         self._bundle = Bundle(
             trial, trial.copy(), np.zeros((cuts, len(sizes))), np.zeros((cuts, cuts)), np.zeros(cuts), np.zeros(cuts),
@@ -79,6 +80,7 @@ class Prices:
         )  # fmt: skip
         self._ascent = record(Ascent)
         self._ascent.bound, self._ascent.gain = -np.inf, np.inf
+        self._known: tuple[FloatArray, FloatArray, FloatArray] | None = None
 
     @property
     def bound(self) -> float:
@@ -97,49 +99,55 @@ class Prices:
 
     def bundle_steps(self, passes: int, gap: float) -> None:
         """Go on for so many shortest paths or until no more than ``gap`` is left to gain."""
+        self._known = None
         _bundle_steps(self._blocks, self._bundle, self._ascent, passes, gap)
 
     def potentials(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The best prices ``(sizes,)``, distances of each entry from the first and to the end ``(length + 1,)``."""
-        costs, sizes, _ = self._blocks
-        prices = self._bundle.center.copy()
-        return prices, distances(costs, sizes, prices, 0), distances_back(costs, sizes, prices)
+        if self._known is None:
+            costs, sizes, _ = self._blocks
+            prices = self._bundle.center.copy()
+            self._known = prices, distances(costs, sizes, prices, 0), distances_back(costs, sizes, prices)
+        return self._known
 
 
 @compiled
 def distances(costs: FloatArray, sizes: IntArray, prices: FloatArray, head: int) -> FloatArray:
     """Least priced cost from entry ``head`` to every later one, shape ``(length + 1,)``; infinite before."""
-    length = costs.shape[1]
-    dist = np.full(length + 1, np.inf)
-    dist[head] = 0.0
-    for i in range(head + 1, length + 1):
-        best = dist[i - 1]
-        for r in range(len(sizes)):
-            start = i - sizes[r]
-            if start < head:
-                break
-            value = dist[start] + costs[r, start] - prices[r]
-            if value < best:
-                best = value
-        dist[i] = best
+    dist = np.full(costs.shape[1] + 1, np.inf)
+    _reach(costs, sizes, prices, head, dist)
     return dist
 
 
 @compiled
 def distances_back(costs: FloatArray, sizes: IntArray, prices: FloatArray) -> FloatArray:
     """Least priced cost from every entry to the end, shape ``(length + 1,)``."""
-    length = costs.shape[1]
-    dist = np.zeros(length + 1)
-    for i in range(length - 1, -1, -1):
-        best = dist[i + 1]
-        for r in range(len(sizes)):
-            end = i + sizes[r]
-            if end > length:
+    length, few = costs.shape[1], _fewer(sizes)
+    dist = np.empty(length + 1)
+    dist[length] = best = 0.0
+    for end in range(length, 0, -_RUN):
+        begin = max(0, end - _RUN)
+        run = dist[begin:end]
+        run[:] = np.inf
+        for r in range(few, len(sizes)):
+            size, price = sizes[r], prices[r]
+            most = min(end, length - size + 1) - begin
+            if most <= 0:
                 break
-            value = dist[end] + costs[r, i] - prices[r]
-            if value < best:
-                best = value
-        dist[i] = best
+            after, cost = dist[begin + size : begin + size + most], costs[r, begin : begin + most]
+            for k in range(most):
+                value = after[k] + cost[k] - price
+                run[k] = value if value < run[k] else run[k]
+        for i in range(end - 1, begin - 1, -1):
+            if dist[i] < best:
+                best = dist[i]
+            for r in range(few):
+                if i + sizes[r] > length:
+                    break
+                value = dist[i + sizes[r]] + costs[r, i] - prices[r]
+                if value < best:
+                    best = value
+            dist[i] = best
     return dist
 
 
@@ -149,41 +157,104 @@ def tight_arcs(
 ) -> Arcs:
     """Blocks on some path that costs at most ``most`` more than the shortest."""
     length = costs.shape[1]
-    first = np.zeros(length + 2, np.int64)
-    rows, slacks = np.empty(0, np.int64), np.empty(0)
-    for turn in range(2):
-        found = 0
-        for end in range(length + 1):
-            first[end] = found
-            for r in range(len(sizes)):
-                start = end - sizes[r]
-                if start < 0:
-                    break
-                slack = costs[r, start] - prices[r] + back[end] - back[start]
-                if slack < np.inf and ahead[start] + back[start] - back[0] + slack <= most:
-                    if turn == 1:
-                        rows[found], slacks[found] = r, max(0.0, slack)
-                    found += 1
-        first[length + 1] = found
-        if turn == 0:
-            rows, slacks = np.empty(found, np.int64), np.empty(found)
+    # Row by row, which reads memory in order: first how many end at each entry, then which.
+    counts, place, lost = np.zeros(length + 1, np.int64), np.empty(length + 1, np.int64), np.empty(length + 1)
+    for i in range(length + 1):
+        lost[i] = ahead[i] + back[i] - back[0]
+    for r in range(len(sizes)):
+        size, price, blocks = sizes[r], prices[r], length - sizes[r] + 1
+        if blocks > 0:
+            cost, here, there, so_far = costs[r, :blocks], back[:blocks], back[size:], lost[:blocks]
+            ends = counts[size:]
+            for start in range(blocks):
+                slack = cost[start] - price + there[start] - here[start]
+                ends[start] += 1 if slack < np.inf and so_far[start] + slack <= most else 0
+    first, found = np.empty(length + 2, np.int64), 0
+    for end in range(length + 1):
+        first[end] = place[end] = found
+        found += counts[end]
+    first[length + 1] = found
+    rows, slacks = np.empty(found, np.int64), np.empty(found)
+    for r in range(len(sizes)):
+        size, price = sizes[r], prices[r]
+        for start in range(length - size + 1):
+            slack = costs[r, start] - price + back[start + size] - back[start]
+            if slack < np.inf and lost[start] + slack <= most:
+                at = place[start + size]
+                rows[at], slacks[at] = r, max(0.0, slack)
+                place[start + size] = at + 1
     return Arcs(first, rows, slacks)
 
 
 @no_refcount
-def _shortest(costs: FloatArray, sizes: IntArray, prices: FloatArray, dist: FloatArray, into: IntArray) -> None:
-    """``distances`` from entry 0 with the size row that each entry is reached by, -1 for none."""
-    dist[0] = 0.0
-    for i in range(1, costs.shape[1] + 1):
-        best, by = dist[i - 1], -1
-        for r in range(len(sizes)):
-            start = i - sizes[r]
-            if start < 0:
+def _fewer(sizes: IntArray) -> int:
+    """How many of the ascending sizes are less than a run."""
+    few = 0
+    while few < len(sizes) and sizes[few] < _RUN:
+        few += 1
+    return few
+
+
+@no_refcount
+def _reach(costs: FloatArray, sizes: IntArray, prices: FloatArray, head: int, dist: FloatArray) -> None:
+    """Least priced cost from entry ``head`` to every later one.
+
+    Blocks that are no shorter than a run of entries come from before it, so that all entries of the run are looked at
+    side by side, several in one instruction.
+    """
+    length, few = costs.shape[1], _fewer(sizes)
+    dist[head] = best = 0.0
+    for begin in range(head + 1, length + 1, _RUN):
+        end = min(begin + _RUN, length + 1)
+        dist[begin:end] = np.inf
+        for r in range(few, len(sizes)):
+            size, price = sizes[r], prices[r]
+            first = max(begin, head + size)
+            if first >= end:
                 break
-            value = dist[start] + costs[r, start] - prices[r]
-            if value < best:
-                best, by = value, r
-        dist[i], into[i] = best, by
+            run, before, cost = dist[first:end], dist[first - size : end - size], costs[r, first - size : end - size]
+            for k in range(end - first):
+                value = before[k] + cost[k] - price
+                run[k] = value if value < run[k] else run[k]
+        for i in range(begin, end):
+            if dist[i] < best:
+                best = dist[i]
+            for r in range(few):
+                start = i - sizes[r]
+                if start < head:
+                    break
+                value = dist[start] + costs[r, start] - prices[r]
+                if value < best:
+                    best = value
+            dist[i] = best
+
+
+@no_refcount
+def _block_before(costs: FloatArray, sizes: IntArray, prices: FloatArray, dist: FloatArray, i: int) -> int:
+    """The size row of the block by which a shortest path reaches an entry; -1 where it comes from the one before."""
+    if dist[i] == dist[i - 1]:
+        return -1
+    by, best = -1, np.inf
+    for r in range(len(sizes)):
+        start = i - sizes[r]
+        if start < 0:
+            break
+        value = dist[start] + costs[r, start] - prices[r]
+        if value < best:
+            by, best = r, value
+    return by
+
+
+@no_refcount
+def _linearise(
+    missed: FloatArray, cost: FloatArray, center: FloatArray, bound: float, used: int, errors: FloatArray
+) -> None:
+    """How far each cut lies above the bound at the best point."""
+    for k in range(used):
+        error = cost[k] - bound
+        for r in range(len(center)):
+            error += missed[k, r] * center[r]
+        errors[k] = error
 
 
 @compiled
@@ -200,33 +271,111 @@ def _slot(weights: FloatArray, errors: FloatArray, used: int) -> int:
 def _weigh(
     inner: FloatArray, errors: FloatArray, weights: FloatArray, used: int, step: float, gap: float, scale: float
 ) -> None:
-    r"""Minimise :math:`\tfrac t2 \alpha^T Q \alpha + e^T \alpha` over the simplex by steps along pairs."""
+    r"""Minimise :math:`\tfrac t2 \alpha^T Q \alpha + e^T \alpha` over the simplex.
+
+    Steps along pairs, of which few do at first; where they crawl, the minimum over the cuts with weight and the one of
+    the least slope, from which those that would have less than none are taken away.
+    """
     weights[:used] /= weights[:used].sum()
-    slope = np.empty(used)
-    for k in range(used):
-        slope[k] = errors[k]
-        for other in range(used):
-            slope[k] += step * inner[k, other] * weights[other]
-    for _ in range(_PIVOTS):
-        up, down = 0, -1
-        for k in range(used):
+    slope, members = np.empty(used), np.empty(used, np.int64)
+    _slopes(inner, errors, weights, used, step, slope)
+    for turn in range(_PAIRS + _SETS):
+        up, down, least, most, moved = 0, -1, 0.0, 0.0, 0.0
+        for k in range(1, used):
             if slope[k] < slope[up]:
                 up = k
-            if weights[k] > 0.0 and (down < 0 or slope[k] > slope[down]):
-                down = k
-        gain = slope[down] - slope[up]
-        if gain <= 1e-3 * gap or gain <= 1e-12 * scale:
-            break
-        curve = step * (inner[up, up] + inner[down, down] - 2.0 * inner[up, down])
-        moved = weights[down]
-        if curve > 0.0:
-            moved = min(moved, gain / curve)
-        weights[up] += moved
-        weights[down] -= moved
-        if weights[down] < 1e-12:
-            weights[down] = 0.0
+        row = inner[up]
         for k in range(used):
-            slope[k] += step * moved * (inner[k, up] - inner[k, down])
+            if weights[k] <= 0.0 or slope[k] <= slope[up]:
+                continue
+            less, curve = slope[k] - slope[up], step * (row[up] + inner[k, k] - 2.0 * row[k])
+            move = weights[k] if curve * weights[k] <= less else less / curve
+            least = max(least, less)
+            if move * (less - 0.5 * curve * move) > most:
+                down, moved, most = k, move, move * (less - 0.5 * curve * move)
+        if down < 0 or least <= 1e-3 * gap or least <= 1e-12 * scale:
+            break
+        if turn < _PAIRS:
+            weights[up] += moved
+            weights[down] -= moved
+            if weights[down] < 1e-12:
+                weights[down] = 0.0
+            rise, other_row = step * moved, inner[down]
+            for k in range(used):
+                slope[k] += rise * (row[k] - other_row[k])
+            continue
+        count = 0
+        for k in range(used):
+            if weights[k] > 0.0 or k == up:
+                members[count] = k
+                count += 1
+        _minimise(inner, errors, weights, step, members[:count])
+        _slopes(inner, errors, weights, used, step, slope)
+
+
+@no_refcount
+def _slopes(
+    inner: FloatArray, errors: FloatArray, weights: FloatArray, used: int, step: float, slope: FloatArray
+) -> None:
+    for k in range(used):
+        slope[k] = errors[k]
+    for other in range(used):
+        if weights[other] > 0.0:
+            rise, row = step * weights[other], inner[other]
+            for k in range(used):
+                slope[k] += rise * row[k]
+
+
+@compiled
+def _minimise(inner: FloatArray, errors: FloatArray, weights: FloatArray, step: float, members: IntArray) -> None:
+    """The least value over weights of the members alone that add up to one; those that it takes away have none."""
+    count = len(members)
+    square, one, other = np.empty((count, count)), np.empty(count), np.empty(count)
+    while count > 0:
+        most = 1e-300
+        for k in range(count):
+            most = max(most, step * inner[members[k], members[k]])
+        # One more times the sum's square, which is the same for all of these weights, makes it definite.
+        for i in range(count):
+            for k in range(count):
+                square[i, k] = step * inner[members[i], members[k]] + most
+            square[i, i] += 1e-13 * most
+            one[i], other[i] = 1.0, -errors[members[i]]
+        _solve(square, one, other, count, 1e-14 * most)
+        level = (1.0 - other[:count].sum()) / one[:count].sum()
+        share, first = 1.0, -1
+        for k in range(count):
+            aim, now = other[k] + level * one[k], weights[members[k]]
+            if aim <= 0.0 and now < share * (now - aim):
+                share, first = now / (now - aim), k
+        for k in range(count):
+            weights[members[k]] += share * (other[k] + level * one[k] - weights[members[k]])
+        if first < 0:
+            return
+        weights[members[first]] = 0.0
+        count -= 1
+        members[first] = members[count]
+
+
+@no_refcount
+def _solve(square: FloatArray, one: FloatArray, other: FloatArray, count: int, least: float) -> None:
+    """Two right sides of a positive definite matrix, in place; pivots are no less than ``least``."""
+    for i in range(count):
+        pivot = 1.0 / max(square[i, i], least)
+        row = square[i]
+        for below in range(i + 1, count):
+            factor, into = square[below, i] * pivot, square[below]
+            for k in range(i, count):
+                into[k] -= factor * row[k]
+            one[below] -= factor * one[i]
+            other[below] -= factor * other[i]
+    for i in range(count - 1, -1, -1):
+        row, first, second = square[i], one[i], other[i]
+        for k in range(i + 1, count):
+            first -= row[k] * one[k]
+            second -= row[k] * other[k]
+        pivot = 1.0 / max(row[i], least)
+        one[i], other[i] = first * pivot, second * pivot
 
 
 @compiled
@@ -235,37 +384,39 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
     trial, center, missed, inner, cost, weight, rows, starts = bundle
     length, kinds = costs.shape[1], len(sizes)
     most = len(missed)
-    dist, into = np.empty(length + 1), np.empty(length + 1, np.int64)
+    dist = np.empty(length + 1)
     errors, direction = np.zeros(most), np.zeros(kinds)
     bound, step, gain = ascent.bound, ascent.step, ascent.gain
     used, nulls = ascent.used, ascent.nulls
     for _ in range(passes):
-        _shortest(costs, sizes, trial, dist, into)
+        _reach(costs, sizes, trial, 0, dist)
         value = dist[length] + (trial * counts).sum()
-        for k in range(used):
-            errors[k] = cost[k] - bound + (missed[k] * center).sum()
+        if used == most:
+            _linearise(missed, cost, center, bound, used, errors)
         slot = used if used < most else _slot(weight, errors, used)
         used = max(used, slot + 1)
         cost[slot] = weight[slot] = 0.0
         missed[slot] = counts
         i = length
         while i > 0:
-            r = int(into[i])
+            r = _block_before(costs, sizes, trial, dist, i)
             i -= 1 if r < 0 else sizes[r]
             if r >= 0:
                 cost[slot] += costs[r, i]
                 missed[slot, r] -= 1.0
+        for r in range(kinds):
+            direction[r] = missed[slot, r] * sizes[r] * sizes[r]
         for k in range(used):
-            inner[slot, k] = 0.0
+            product = 0.0
             for r in range(kinds):
-                inner[slot, k] += missed[slot, r] * missed[k, r] * sizes[r] * sizes[r]
-            inner[k, slot] = inner[slot, k]
+                product += direction[r] * missed[k, r]
+            inner[slot, k] = inner[k, slot] = product
         scale = abs(value) + np.abs(trial * counts).sum()
         if inner[slot, slot] == 0.0:  # the path meets the counts: no price can do better
             ascent.exact = True
             found, i = 0, length
             while i > 0:
-                r = int(into[i])
+                r = _block_before(costs, sizes, trial, dist, i)
                 i -= 1 if r < 0 else sizes[r]
                 if r >= 0:
                     rows[found], starts[found] = r, i
@@ -291,15 +442,17 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
             if value > bound:
                 bound = value
                 put(center, trial)
+        _linearise(missed, cost, center, bound, used, errors)
         for k in range(used):
-            errors[k] = max(0.0, cost[k] - bound + (missed[k] * center).sum())
+            errors[k] = max(0.0, errors[k])
         _weigh(inner, errors, weight, used, step, 0.0 if gain == np.inf else gain, scale)
         direction[:] = 0.0
         gain = 0.0
         for k in range(used):
             if weight[k] > 0.0:
                 gain += weight[k] * errors[k]
-                direction += weight[k] * missed[k]
+                for r in range(kinds):
+                    direction[r] += weight[k] * missed[k, r]
         for r in range(kinds):
             gain += step * (sizes[r] * direction[r]) ** 2
             trial[r] = center[r] + step * sizes[r] * sizes[r] * direction[r]
