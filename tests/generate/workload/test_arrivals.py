@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,7 +10,7 @@ from transom.errors import ModelError, SpecError
 from transom.generate import ArrivalModel, fit_arrivals, generate_lublin
 from transom.generate.workload.arrivals import HOURS
 from transom.models import Cluster, JobTable
-from transom.traces import Workload, read_swf
+from transom.traces import Workload
 
 pytestmark = pytest.mark.fast
 
@@ -132,16 +130,3 @@ def test_fitted_to_a_generated_workload() -> None:
     again = fit_arrivals(made).sample(20_000, np.random.default_rng(7))
     assert again.jobs.submit[-1] == pytest.approx(made.jobs.submit[-1], rel=0.05)
     assert stats.ks_2samp(again.jobs.submit % 86_400, made.jobs.submit % 86_400).statistic < 0.03
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("name", ["theta_2022", "SDSC-SP2-1998-4.2-cln"])
-def test_fitted_to_a_real_trace(shared: Path, name: str) -> None:
-    real = read_swf(shared / "traces" / f"{name}.swf.gz")
-    start = int(real.jobs.submit[0])
-    made = fit_arrivals(real).sample(len(real), np.random.default_rng(8), start=start)
-    assert made.jobs.submit[-1] - start == pytest.approx(real.jobs.submit[-1] - start, rel=0.03)
-    week = [np.bincount(w.jobs.submit // 3600 % HOURS, minlength=HOURS) for w in (real, made)]
-    assert np.corrcoef(*week)[0, 1] > 0.95
-    assert stats.ks_2samp(made.runtime, real.runtime).statistic < 0.02
-    assert stats.ks_2samp(made.jobs.nodes * made.runtime, real.jobs.nodes * real.runtime).statistic < 0.02

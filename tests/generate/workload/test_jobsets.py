@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from transom.errors import ModelError, SpecError
 from transom.generate import by_months, generate_lublin, jobsets, real_weeks, sampled, synthetic
 from transom.generate.workload.jobsets import COUNTS
 from transom.models import Cluster, JobTable
-from transom.traces import Workload, read_swf
+from transom.traces import Workload
 
 pytestmark = pytest.mark.fast
 
@@ -153,12 +152,3 @@ def test_what_cannot_be(trace: Workload) -> None:
         by_months(at([0, 5]), 30, 31)
     with pytest.raises(ModelError, match="months must ascend from 1, got 3 to 2"):
         by_months(at([0, 5]), 3, 2)
-
-
-@pytest.mark.reference
-def test_the_training_months_of_theta(shared: Path) -> None:
-    theta = read_swf(shared / "traces" / "theta_2022.swf.gz")
-    train, test = by_months(theta, 1, 2), by_months(theta, 4, 12)
-    assert len(by_months(theta, 1, 3)) + len(test) == len(theta)
-    assert len(real_weeks(train)) == 9  # as the paper has it
-    assert datetime.fromtimestamp(int(test.jobs.submit[0]), UTC).strftime("%Y-%m") == "2022-04"

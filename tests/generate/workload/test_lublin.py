@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +9,7 @@ from scipy import stats
 from transom.errors import SpecError
 from transom.generate import LublinModel, generate_lublin
 from transom.generate.workload.lublin import daily_cycle, sample_runtimes, sample_sizes
-from transom.traces import Workload, read_swf
+from transom.traces import Workload
 
 pytestmark = pytest.mark.fast
 
@@ -120,32 +118,3 @@ def test_out_of_range(arguments: dict[str, object], message: str) -> None:
 def test_parameters_out_of_range(parameter: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         LublinModel(**parameter)
-
-
-@pytest.mark.reference
-def test_against_the_workload_of_the_authors(shared: Path) -> None:
-    """10,000 jobs of their program against 10,000 and 100,000 of ours.
-
-    Kolmogorov-Smirnov distances of two samples of one distribution stay below 0.023 in 99 of 100
-    cases at these sizes; arrivals within the day are not independent and get more room. The mean
-    gap has a standard error of 8 % in 10,000 jobs, for few long gaps make much of it.
-    """
-    theirs = read_swf(shared / "traces" / "lublin_256.swf.gz")
-    for jobs, seed in ((10_000, 1), (100_000, 2)):
-        ours = generate_lublin(jobs, 256, rng(seed))
-        for pair, most in (
-            ((ours.jobs.nodes, theirs.jobs.nodes), 0.03),
-            ((ours.runtime, theirs.runtime), 0.025),
-            ((np.diff(ours.jobs.submit), np.diff(theirs.jobs.submit)), 0.025),
-            ((ours.jobs.submit % 86_400, theirs.jobs.submit % 86_400), 0.09),
-        ):
-            assert stats.ks_2samp(*pair).statistic < most
-        assert ours.runtime.mean() == pytest.approx(theirs.runtime.mean(), rel=0.05)
-        assert ours.jobs.nodes.mean() == pytest.approx(theirs.jobs.nodes.mean(), rel=0.05)
-        assert ours.jobs.submit[-1] / jobs == pytest.approx(theirs.jobs.submit[-1] / 10_000, rel=0.3)
-        large = ours.jobs.nodes > 128
-        assert np.log(ours.runtime[large]).mean() == pytest.approx(
-            np.log(theirs.runtime[theirs.jobs.nodes > 128]).mean(), abs=0.1
-        )
-    assert load(theirs) == pytest.approx(1.06, abs=0.01)
-    assert load(generate_lublin(10_000, 256, rng(), load=load(theirs))) == pytest.approx(load(theirs), rel=1e-4)
