@@ -39,6 +39,8 @@ FEWEST_FOR_MEAN = 60
 
 _STEPS = 40  # of halving the interval that a limit lies in
 _SPREAD = 15  # stakes below 1
+_STAKES = np.append(np.sin(np.pi * (2 * np.arange(_SPREAD) + 1) / (4 * _SPREAD)) ** 2, 1.0)
+_MONEY = np.log(np.append(np.full(_SPREAD, 0.5 / _SPREAD), 0.5))  # on each of them
 
 
 class Limits(NamedTuple):
@@ -107,13 +109,9 @@ def _evidence(sample: FloatArray, mean: FloatArray) -> FloatArray:
     Half of the money is on the stake 1, for which a sample of zeros has Clopper and Pearson's limits, but for that
     half; the other half is spread evenly over Chebyshev's nodes.
     """
-    from scipy.special import logsumexp
-
-    stakes = np.append(np.sin(np.pi * (2 * np.arange(_SPREAD) + 1) / (4 * _SPREAD)) ** 2, 1.0)
-    money = np.append(np.full(_SPREAD, 0.5 / _SPREAD), 0.5)
     with np.errstate(divide="ignore", invalid="ignore"):  # log 0 is the loss of a stake of 1; 0/0 for a sample of zeros
-        ratio = sample / mean
-        won = np.stack([np.log1p(stake * (ratio - 1)).sum(axis=0) for stake in stakes])
-    weights = np.log(money).reshape(-1, *(1,) * (won.ndim - 1))
-    found: FloatArray = logsumexp(won + weights, axis=0)
+        won = np.log1p(np.multiply.outer(_STAKES, sample / mean - 1)).sum(axis=1)
+        won += _MONEY.reshape(-1, *(1,) * (won.ndim - 1))
+        most = won.max(axis=0)  # never log 0: the other stakes lose less
+        found: FloatArray = most + np.log(np.exp(won - most).sum(axis=0))
     return found
