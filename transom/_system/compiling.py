@@ -93,13 +93,15 @@ class compiled(Generic[Given, Returned]):
 
             from transom._system.entry_points import with_entry, without_code
             from transom._system.lean_compiler import make_lean
+            from transom._system.linking import declare_findings
         if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
             self._dispatcher = self._function
             return self._function
         make_lean()
+        declare_findings()
         dispatcher = njit(**self.options)(self._function)
         digest = kernel_digest(self, source_digest)
-        dispatcher._cache = _cache_of(self._function, f"{digest}-kernel", coded=False)
+        dispatcher._cache = _cache_of(self._function, f"{digest}-linked", coded=False)
         compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         name = _name(self._function)
         place, missing = _place(name), list[Any]()

@@ -10,28 +10,27 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from transom._system.linking import Part, optimise
+
 
 def without_code(result: Any) -> Any:
     """What the compiler made of a function, optimised, and ready to go into the code of others."""
-    library = result.library
-
-    def finished() -> None:
-        library._finalize_dynamic_globals()
-        library._finalized = True
-
-    library._finalize_final_module = finished
-    library.finalize()
+    optimise(result.library, result.fndesc.llvm_func_name)
     result = result._replace(entry_point=object())  # the compiler knows the function by it
-    result.target_context.insert_user_function(result.entry_point, result.fndesc, [library])
+    result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
     return result
 
 
 def reduced(result: Any) -> tuple[Any, ...]:
     """What the compiler's cache keeps of such a function."""
     result.fndesc.typemap = result.fndesc.calltypes = None
+    whole, part = result.library._get_module_for_linking(), result.library.part
+    shared = part.code is None or part.code is whole
     return (
         result.library.name,
-        result.library._get_module_for_linking().as_bitcode(),
+        whole.as_bitcode(),
+        None if shared else part.code.as_bitcode(),
+        part.declaration,
         result.fndesc,
         result.environment,
         result.signature,
@@ -45,12 +44,14 @@ def rebuilt(context: Any, kept: tuple[Any, ...]) -> Any:
     from numba.core.codegen import ll
     from numba.core.compiler import CompileResult
 
-    name, code, description, environment, signature, reload_init, environments = kept
+    name, whole, part, declaration, description, environment, signature, reload_init, environments = kept
     for reload in reload_init:
         reload()
     library = context.codegen().create_library(name)
-    library._final_module = library._shared_module = ll.parse_bitcode(code)
+    library._final_module = library._shared_module = ll.parse_bitcode(whole)
     library._finalized = True
+    code = ll.parse_bitcode(part) if part else None if declaration else library._shared_module
+    library.part = Part(code, description.llvm_func_name, declaration)
     return CompileResult(
         typing_context=context.typing_context,
         target_context=context,

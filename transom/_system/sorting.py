@@ -164,6 +164,15 @@ def front(values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 @no_refcount
+def dot(left: NDArray[Any], right: NDArray[Any]) -> float:
+    """``(left * right).sum()``, shape ``(n,)`` each."""
+    total = 0.0
+    for i in range(len(left)):
+        total += left[i] * right[i]
+    return total
+
+
+@no_refcount
 def put(target: NDArray[Any], source: NDArray[Any]) -> None:
     """``target[:] = source``, shape ``(n,)`` each."""
     for i in range(len(target)):

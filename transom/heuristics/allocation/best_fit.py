@@ -195,7 +195,9 @@ def _on_q(owner: IntArray, jobs: IntArray, data: AllocationArrays, wrap: bool) -
     sizes, demands, numbered = data.sizes, data.demands, counting(data)
     limited = len(demands.limits) > 0
     every, costs, switches = np.arange(n), np.empty(n), np.empty(n, np.int64)
-    used, run = owner >= 0, np.empty(n, np.int64)
+    used, run = np.empty(n, np.bool_), np.empty(n, np.int64)
+    for i in range(n):
+        used[i] = owner[i] >= 0
     for job in jobs:
         size = sizes[job]
         last = n if wrap else n - size + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import ascending, reordered, stable_order
+from transom._system.sorting import ascending, largest, reordered, stable_order
 from transom.models.arrays import IntArray
 from transom.models.hop_cost import hop_cost
 
@@ -74,11 +74,13 @@ def _leaves_of(places: IntArray, pod: int) -> tuple[int, int]:
 def _stay_below(rng: np.random.Generator, room: IntArray, places: IntArray, size: int) -> None:
     """Overlook all pods but those below a switch that holds the job, or below the fullest that do together."""
     for level in range(len(places) - 1, _UPPER - 1, -1):
-        below = np.zeros(places[level].max() + 1, np.int64)
+        below = np.zeros(largest(places[level]) + 1, np.int64)
         for pod in range(len(room)):
             below[places[level, places[_POD_FIRST, pod]]] += room[pod]
-        fits = (below >= size).sum()
-        kept = below < 0
+        kept = np.zeros(len(below), np.bool_)
+        fits = 0
+        for switch in range(len(below)):
+            fits += below[switch] >= size
         if fits > 0:
             one = min(int(rng.random() * fits), fits - 1)
             for switch in range(len(below)):
@@ -102,7 +104,7 @@ def _pairs_above(places: IntArray, chosen: IntArray, amount: IntArray) -> int:
     """Pairs of so many nodes in each of the pods that share switches on the levels above."""
     pairs = 0
     for level in range(_UPPER, len(places)):
-        below = np.zeros(places[level].max() + 1, np.int64)
+        below = np.zeros(largest(places[level]) + 1, np.int64)
         for k in range(len(chosen)):
             switch = places[level, places[_POD_FIRST, chosen[k]]]
             pairs += below[switch] * amount[k] + amount[k] * (amount[k] - 1) // 2

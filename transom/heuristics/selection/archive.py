@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import put
 from transom.models.arrays import BoolArray, IntArray
 
 _CAPACITY = 256  # rows of an archive's first arrays
@@ -84,13 +85,13 @@ def _merge(
             if no_better:
                 continue
             if kept != old:
-                values[kept] = values[old]
-                chosen[kept] = chosen[old]
+                put(values[kept], values[old])
+                put(chosen[kept], chosen[old])
             kept += 1
         if beaten:
             continue
-        values[kept] = new_values[new]
-        chosen[kept] = new_chosen[new]
+        put(values[kept], new_values[new])
+        put(chosen[kept], new_chosen[new])
         size = kept + 1
         entered[new] = True
     return size

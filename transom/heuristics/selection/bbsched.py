@@ -300,7 +300,7 @@ def _evolve(
                     for k in range(objectives.shape[1]):
                         values[count, k] += objectives[job, k]
             birth[count] = now
-            children[total] = child
+            put(children[total], child)
             total += 1
             count += 1
         count = _survive(rows, values, birth, count, size)
@@ -333,7 +333,7 @@ def _survive(rows: BoolArray, values: IntArray, birth: IntArray, count: int, siz
     order = stable_order(places)
     kept = ascending(order[: min(alive, size)])
     for place in range(len(kept)):
-        rows[place] = rows[kept[place]]
-        values[place] = values[kept[place]]
+        put(rows[place], rows[kept[place]])
+        put(values[place], values[kept[place]])
         birth[place] = birth[kept[place]]
     return len(kept)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import stable_order
 from transom.heuristics.selection.visited_set import signature, slot
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import ReducedSelection
@@ -258,7 +259,7 @@ def breed(
             else:
                 child[:] = False
             _score(rng, scores, blind, gains, costs)
-            _mend(child, np.argsort(scores), demands, room, parents, left)
+            _mend(child, stable_order(scores), demands, room, parents, left)
             mark = signature(child, marks)
             at = slot(table, mark)
             if table[at] == 0:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom._system.sorting import stable_order
+from transom._system.sorting import put, stable_order
 from transom.models import Window
 from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.core.decision import Reservation
@@ -112,10 +112,10 @@ def _update(
     for k in range(len(begin)):
         begin[k] = max(begin[k], now)
     p.times[0] = now
-    p.levels[0] = free
+    put(p.levels[0], free)
     _build(jobs, expected, p, order, begin)
     if _lacks(p):  # a job outran its walltime
-        p.levels[0] = free
+        put(p.levels[0], free)
         _build(jobs, expected, p, order[:0], begin[:0])
         for k in range(len(order)):
             begin[k] = _reserve(jobs, p, order[k])
@@ -167,7 +167,7 @@ def _build(jobs: IntArray, expected: IntArray, p: FreeProfile, order: IntArray, 
             if last == 0 or not _same(levels[last], levels[last - 1]):
                 last += 1
             times[last] = when[i]
-            levels[last] = levels[last - 1]
+            put(levels[last], levels[last - 1])
         sign = -1 if running <= i < running + promised else 1
         for r in range(levels.shape[1]):
             levels[last, r] += sign * jobs[who[i], DEMAND + r]

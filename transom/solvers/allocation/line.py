@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom._system.sorting import largest, smallest_at, sum_of
 from transom.models.arrays import FloatArray, IntArray
 from transom.reductions.packing import Packing
 from transom.solvers.allocation.block_dp import Blocks
@@ -230,6 +231,6 @@ def _spans(costs: FloatArray, sizes: IntArray) -> Spans:
                 most[k] = cost if exists and cost > most[k] else most[k]
                 total[k] += abs(cost) if exists else 0.0
                 there[k] += 1.0 if exists else 0.0
-        spans.least[row], spans.most[row] = least.min(), most.max()
-        spans.mean[row] = total.sum() / max(there.sum(), 1.0)
+        spans.least[row], spans.most[row] = least[smallest_at(least)], largest(most)
+        spans.mean[row] = sum_of(total) / max(sum_of(there), 1.0)
     return spans

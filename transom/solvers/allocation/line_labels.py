@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
+from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
 from transom.solvers.allocation.line_prices import Arcs, tight_arcs
@@ -309,7 +310,7 @@ def _sweep(line: Line, fields: Fields, labels: Labels, progress: Progress, beam:
                     k = count
                     count += 1
                     stamps[h], table[h] = stamp, k
-                    new.keys[k] = key
+                    put(new.keys[k], key)
                 new.slack[k], new.score[k], new.left[k] = slack, score, left
                 new.parent[k], new.row[k], new.entry[k] = label, r, j
         if count > beam.width:

@@ -19,7 +19,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.records import record
-from transom._system.sorting import put
+from transom._system.sorting import dot, put, smallest_at, sum_of
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.block_dp import Blocks
 
@@ -264,7 +264,7 @@ def _slot(weights: FloatArray, errors: FloatArray, used: int) -> int:
     for k in range(used):
         if weights[k] <= 0.0 and (slot < 0 or errors[k] > errors[slot]):
             slot = k
-    return int(np.argmin(weights[:used])) if slot < 0 else slot
+    return smallest_at(weights[:used]) if slot < 0 else slot
 
 
 @compiled
@@ -276,7 +276,9 @@ def _weigh(
     Steps along pairs, of which few do at first; where they crawl, the minimum over the cuts with weight and the one of
     the least slope, from which those that would have less than none are taken away.
     """
-    weights[:used] /= weights[:used].sum()
+    total = sum_of(weights[:used])
+    for k in range(used):
+        weights[k] /= total
     slope, members = np.empty(used), np.empty(used, np.int64)
     _slopes(inner, errors, weights, used, step, slope)
     for turn in range(_PAIRS + _SETS):
@@ -342,7 +344,7 @@ def _minimise(inner: FloatArray, errors: FloatArray, weights: FloatArray, step: 
             square[i, i] += 1e-13 * most
             one[i], other[i] = 1.0, -errors[members[i]]
         _solve(square, one, other, count, 1e-14 * most)
-        level = (1.0 - other[:count].sum()) / one[:count].sum()
+        level = (1.0 - sum_of(other[:count])) / sum_of(one[:count])
         share, first = 1.0, -1
         for k in range(count):
             aim, now = other[k] + level * one[k], weights[members[k]]
@@ -390,13 +392,13 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
     used, nulls = ascent.used, ascent.nulls
     for _ in range(passes):
         _reach(costs, sizes, trial, 0, dist)
-        value = dist[length] + (trial * counts).sum()
+        value = dist[length] + dot(trial, counts)
         if used == most:
             _linearise(missed, cost, center, bound, used, errors)
         slot = used if used < most else _slot(weight, errors, used)
         used = max(used, slot + 1)
         cost[slot] = weight[slot] = 0.0
-        missed[slot] = counts
+        put(missed[slot], counts)
         i = length
         while i > 0:
             r = _block_before(costs, sizes, trial, dist, i)
@@ -411,7 +413,10 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
             for r in range(kinds):
                 product += direction[r] * missed[k, r]
             inner[slot, k] = inner[k, slot] = product
-        scale = abs(value) + np.abs(trial * counts).sum()
+        paid = 0.0
+        for r in range(kinds):
+            paid += abs(trial[r] * counts[r])
+        scale = abs(value) + paid
         if inner[slot, slot] == 0.0:  # the path meets the counts: no price can do better
             ascent.exact = True
             found, i = 0, length
@@ -436,7 +441,7 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
             put(center, trial)
         else:
             nulls += 1
-            if nulls >= 3 and cost[slot] - bound + (missed[slot] * center).sum() > 2.0 * gain:
+            if nulls >= 3 and cost[slot] - bound + dot(missed[slot], center) > 2.0 * gain:
                 step *= 0.6
                 nulls = 0
             if value > bound:
@@ -446,7 +451,8 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
         for k in range(used):
             errors[k] = max(0.0, errors[k])
         _weigh(inner, errors, weight, used, step, 0.0 if gain == np.inf else gain, scale)
-        direction[:] = 0.0
+        for r in range(kinds):
+            direction[r] = 0.0
         gain = 0.0
         for k in range(used):
             if weight[k] > 0.0:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, inlined, no_refcount
+from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.solvers.allocation.free.table import (
     Candidate,
@@ -382,6 +383,6 @@ def trace(program: Program, states: States, new: Candidate, state: int, held: In
         for j in range(len(fields)):
             held[job[j], s] = need_of(before, fields[j]) - need_of(after, fields[j])
         if program.alike and not program.same[s]:
-            new.key[:] = after
+            put(new.key, after)
             sort_alike(program, new)
             job = job[new.order]

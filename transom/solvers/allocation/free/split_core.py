@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
-from transom._system.sorting import sum_of
+from transom._system.sorting import put, sum_of
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -109,7 +109,8 @@ def splits(
             continue
         if count == len(values):
             return -1, best
-        out[count], values[count] = taken, gain
+        put(out[count], taken)
+        values[count] = gain
         count += 1
     return count, best
 
