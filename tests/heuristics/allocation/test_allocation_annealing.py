@@ -148,6 +148,18 @@ def test_first_limits_where_blocks_begin() -> None:
     assert sorted(np.flatnonzero(owner >= 0).tolist()) == list(range(7))
 
 
+@pytest.mark.parametrize("wrap", [False, True])
+def test_a_limit_that_no_block_meets_changes_nothing(wrap: bool) -> None:
+    # With one, all places are listed; without, the cheapest is looked for in the gaps.
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        idle = np.sort(rng.choice(400, 200, replace=False))
+        problem = Allocation(FatTree.uniform(400, 10, 50), idle, rng.integers(2, 20, 14), "static", wrap)
+        spec = "sa:repair=cheapest,remove=4,restarts=yes"
+        listed, looked = (solve(problem, each, Stop(iterations=800)) for each in (f"{spec},first=200", spec))
+        assert np.array_equal(listed.solution, looked.solution)
+
+
 def test_the_solution_of_the_papers_figure_2_without_wrap_around() -> None:
     problem = Allocation(FatTree.k_ary(4), np.arange(10), [4, 4], "dynamic", False)
     result = solve(problem, "sa:steps=300")

@@ -8,6 +8,7 @@ import json
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +17,19 @@ from hypothesis import given, settings
 from tests.allocation_cases import allocations, figure_2, optimum, random_allocation
 from tests.solvers.allocation.test_scas_dp import cheapest_path, random_path
 from tests.timing import used
-from transom import Stop, check, solve
+from transom import Stop, check, registry, solve
 from transom.errors import SpecError
 from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree, HopCost
 from transom.reductions import packing
 from transom.reductions.packing import Packing
+from transom.solvers.allocation import scas_lagrangian
 from transom.solvers.allocation.block_dp import Blocks
 from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import Prices, distances
 from transom.solvers.allocation.scas_dp import static_optimum
-from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
+from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian, _Pace
 
 
 def blocks_of(pack: Packing) -> Blocks:
@@ -302,6 +304,73 @@ def test_an_answer_that_is_not_bad_comes_early() -> None:
     assert result.value is not None
     assert result.bound is not None
     assert result.value <= 1.04 * result.bound
+
+
+class Asked:
+    """A clock that goes on by a millisecond whenever it is asked."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1e-3
+        return self.seconds
+
+
+def with_many_sizes() -> Allocation:
+    """So many sizes that their prices take a hundred milliseconds."""
+    return fragmented_allocation(np.random.default_rng(3), Fragments(20_000, 5_000, 60, 70.0, 600, spread=0.9))
+
+
+@pytest.mark.parametrize(("seconds", "rest"), [(0.05, True), (5.0, False)])
+def test_annealing_has_the_time_where_prices_would_not_converge(
+    seconds: float, rest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares, anneal = [], scas_lagrangian._anneal
+
+    def watched(*given: Any) -> None:
+        shares.append(given[4])
+        anneal(*given)
+
+    monkeypatch.setattr(scas_lagrangian, "_anneal", watched)
+    problem = with_many_sizes()
+    first = packing.first_fit(packing.apply(problem))
+    assert first is not None
+    result = solve(problem, "scas-lagrangian", Stop(seconds=seconds), clock=Asked())
+    assert check(problem, result) == []
+    assert (1.0 in shares) == rest
+    assert result.value is not None
+    assert result.value < problem.value(packing.invert(problem, *first))
+    assert result.bound is not None
+
+
+def test_annealing_goes_on_from_the_best_and_asks_for_no_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = with_many_sizes()
+    pack = packing.apply(problem)
+    annealing = registry.make(registry.SOLVERS, "sa:repair=cheapest", Allocation)
+    whole, rest = Stop(iterations=300).start(problem), Stop(iterations=300).start(problem)
+    start = solve(problem, "sequential").solution
+    annealing(problem, whole, np.random.default_rng(1), start)
+    rest.found(start)
+    monkeypatch.setattr(Allocation, "block_costs", None)
+    annealing.go_on(problem, pack.costs, rest, np.random.default_rng(1))
+    assert rest.value == whole.value
+
+
+def test_the_pace_of_prices() -> None:
+    class At:
+        gain, passes, kinds = math.inf, 0, 30
+
+    pace, search = _Pace(1.0), At()
+    search.gain, search.passes = 1e-2, 20
+    assert pace.seconds_to_end(search, 1.2, False) == pytest.approx(0.01 * 40)
+    # A tenth of the gain is left after a second: so two more until a thousandth of that.
+    search.gain, search.passes = 1e-3, 50
+    assert pace.seconds_to_end(search, 2.2, True) == pytest.approx(2.0)
+    search.gain = 1e-2
+    assert pace.seconds_to_end(search, 2.3, True) == math.inf
+    search.gain = 1e-5
+    assert pace.seconds_to_end(search, 2.4, True) == 0.0
 
 
 def test_a_better_packing_is_followed_by_a_wider_proof() -> None:

@@ -61,15 +61,21 @@ def anneal_blocks(
             removed[out[k]] = False
         while placed < jobs:
             job = out[placed - (jobs - moved)]
-            found = _free_starts(order, placed, starts, sizes, job, table[rows[job]], options, slots)
-            if found == 0:
-                break
-            start = slots[int(rng.random() * found)]
-            if options[CHEAPEST]:
-                start = slots[0]
-                for k in range(1, found):
-                    if table[rows[job], slots[k]] < table[rows[job], start]:
-                        start = slots[k]
+            if options[CHEAPEST] and options[FIRST] == 0:
+                start = _cheapest_start(order, placed, starts, sizes, job, table[rows[job]], options[WRAP])
+                if start < 0:
+                    break
+                rng.random()  # one for each job that comes back, however that is chosen
+            else:
+                found = _free_starts(order, placed, starts, sizes, job, table[rows[job]], options, slots)
+                if found == 0:
+                    break
+                start = slots[int(rng.random() * found)]
+                if options[CHEAPEST]:
+                    start = slots[0]
+                    for k in range(1, found):
+                        if table[rows[job], slots[k]] < table[rows[job], start]:
+                            start = slots[k]
             starts[job] = start
             _insert(order, placed, starts, job)
             placed += 1
@@ -117,6 +123,29 @@ def _without(order: IntArray, removed: BoolArray) -> int:
             order[count] = order[k]
             count += 1
     return count
+
+
+@no_refcount
+def _cheapest_start(
+    order: IntArray, placed: int, starts: IntArray, sizes: IntArray, job: int, costs: FloatArray, wrap: bool
+) -> int:
+    """Where a job costs least between the blocks of the first ``placed`` ones, the first of equals, or -1."""
+    n, size = len(costs), sizes[job]
+    begin, head = 0, n  # as in _free_starts
+    if placed > 0:
+        last = order[placed - 1]
+        begin = max(0, starts[last] + sizes[last] - n)
+        head = starts[order[0]] - begin
+    best, least = -1, np.inf
+    for k in range(placed):
+        for start in range(begin, starts[order[k]] - size + 1):
+            if costs[start] < least:
+                best, least = start, costs[start]
+        begin = starts[order[k]] + sizes[order[k]]
+    for start in range(begin, min(n, n + (head if wrap else 0) - size + 1)):
+        if costs[start] < least:
+            best, least = start, costs[start]
+    return best
 
 
 @no_refcount

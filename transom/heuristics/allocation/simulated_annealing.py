@@ -137,6 +137,21 @@ class AllocationAnnealing(_PlainRepair):
             walk = _OnBlocks(problem, owner, self.moves(problem, self.nested))
         self.anneal(walk, budget, rng)
 
+    def go_on(self, problem: Allocation, costs: FloatArray, budget: Budget, rng: np.random.Generator) -> None:
+        """Search on from the budget's best solution, for a solver that has the costs of all blocks.
+
+        Parameters
+        ----------
+        problem : under the static rule, without limits on leaf switches and node types.
+        costs : as :meth:`~transom.models.allocation.Allocation.block_costs` of the distinct sizes: of a large system
+            they take a millisecond.
+        """
+        rows = np.searchsorted(np.unique(problem.sizes), problem.sizes)
+        starts = problem.starts(budget.solution)
+        self.anneal(
+            _OnQ(costs, rows, problem.sizes, starts, self.options(problem.wrap), problem.from_starts), budget, rng
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PathAnnealing(_PlainRepair, TakesAll):

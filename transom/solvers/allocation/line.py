@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -17,8 +18,9 @@ from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_prices import Prices
 
 _STEPS = 2_000_000  # steps of a kernel between two looks at the clock: 2-4 ms
+_BEAMS = (3, 30)  # labels of an entry: most packings that meet the bound take few
 _SIDES = 16  # costs that are looked at side by side
-_LABELS = 200_000  # labels between two looks at the clock
+_LABELS = 40_000  # labels between two looks at the clock: a few milliseconds
 
 
 class Best:
@@ -31,13 +33,13 @@ class Best:
     """
 
     def __init__(self, pack: Packing, report: Callable[[IntArray, IntArray], None]) -> None:
-        self._pack, self._report = pack, report
+        self.pack, self._report = pack, report
         self.cost = math.inf
         self.blocks: tuple[IntArray, IntArray] | None = None
 
     def offer(self, rows: IntArray, starts: IntArray) -> None:
         """Take the blocks if they are better than the best."""
-        cost = math.fsum(self._pack.costs[rows, starts])
+        cost = math.fsum(self.pack.costs[rows, starts])
         if cost < self.cost:
             self.cost, self.blocks = cost, (rows.copy(), starts.copy())
             self._report(rows, starts)
@@ -45,7 +47,7 @@ class Best:
     @property
     def goal(self) -> float:
         """A packing is better only if it costs no more than this."""
-        return self.cost - 1.0 if self._pack.whole else self.cost
+        return self.cost - 1.0 if self.pack.whole else self.cost
 
 
 class Line:
@@ -88,6 +90,8 @@ class Line:
         """Whether the last sweep left nothing out."""
         self.found: tuple[IntArray, IntArray] | None = None
         """Rows, of this line, and starts of the best blocks of the last sweep."""
+        self.passes = 0
+        """Shortest paths so far."""
         self._ceiling = math.inf  # what a packing costs at most
         self.scale = 1.0
         """What costs of a packing are about: the unit of tolerances."""
@@ -135,6 +139,7 @@ class Line:
         while done < passes and not self.settled():
             self.dual.bundle_steps(min(each, passes - done), precision * self.scale)
             done += each
+            self.passes += each
             self.bound = max(self.bound, self._cost + self.dual.bound)
             if self.dual.exact:
                 self._offer(self.dual.rows, self.dual.starts)
@@ -170,9 +175,9 @@ class Line:
 
     def beams(self) -> Iterator[None]:
         """Look for a first good packing near the bound, in ever wider circles."""
-        limit, width = 1e-4 * self.scale, 30
+        limit = 1e-4 * self.scale
         while not self.settled():
-            for share in (0.1, 1.0):
+            for width, share in itertools.product(_BEAMS, (0.1, 1.0)):
                 reward = share * min(limit, self.scale) / int(self.sizes @ self.counts)
                 for _ in self.sweep(limit, width, reward, False):
                     yield

@@ -34,10 +34,14 @@ _STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
 _RESTARTS = 10  # that may fail in a row
 _NARROW = 30  # labels of an entry in a beam
 _NEAR = 1e-4  # of the cost: a gap that wider beams may close
-_ANNEALING = "sa:repair=cheapest,restarts=yes"
+_ANNEALING = "sa:repair=cheapest,restarts=yes,remove={}"
+_REMOVED, _MANY, _MORE_REMOVED = 4, 21, 8  # jobs at most in a step of it, and with so many sizes or more
 _PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
+_EARLY = 0.3  # of the time, after which it helps too
 _SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
-_TRIES = 12  # pieces of work for a wider proof before restarts
+_PASSES_PER_SIZE = 2  # shortest paths that prices take to their end, at least about
+_CONVERGED = 1e-5  # what prices may still gain, as a share of the cost, where they soon come to their end
+_TRIES = 60  # pieces of work for a wider proof before restarts
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
 
@@ -52,7 +56,9 @@ class ScasLagrangian:
     best known. Label setting on them, narrow at first and steered by the same distances, finds packings
     close to the bound, and proves the optimum where the labels within the gap are not too many. Moves
     that pack eight blocks anew do the rest. Where the best packing is far from the bound after a few milliseconds,
-    annealing (``sa:repair=cheapest``) has a short turn: short budgets then end with an answer that is not bad.
+    annealing (``sa:repair=cheapest``) has a short turn: short budgets then end with an answer that is not
+    bad. It has all the time that is left where prices would not converge within it: they take at least two shortest
+    paths per size, and what they may still gain falls by about the same factor in the same time.
 
     At most one job wraps around. Each (size, split) has a bound of its own from the distances between
     its two ends; those that could be better are searched as lines of their own, the lowest bound
@@ -101,7 +107,7 @@ class ScasLagrangian:
             problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
             ScasLagrangian()(problem, Stop().start(problem), rng)
         for kind in (Allocation, ConstrainedPath):
-            warm_up(registry.make(registry.SOLVERS, _ANNEALING, kind))
+            warm_up(_annealing(kind, 0))
         # Every kernel, whether that search needed it or not.
         pack = packing.apply(problem)
         blocks = packing.first_fit(pack)
@@ -131,12 +137,17 @@ class ScasLagrangian:
                 best.offer(*blocks)
         if budget.done():
             return
-        for number, bound in enumerate(Search(pack, best, rng, self.memory * 2**20).pieces()):
+        search, seconds, annealed = Search(pack, best, rng, self.memory * 2**20), budget.seconds_left(), False
+        pace = _Pace(budget.seconds())
+        for number, bound in enumerate(search.pieces()):
             budget.spend()
-            if number == _PATIENT and best.cost - bound > _FAR * abs(bound):
-                _anneal(problem, budget, rng)
-                if budget.value is not None and budget.value < best.cost:
-                    best.offer(*packing.blocks(problem, pack, budget.solution))
+            late = budget.seconds_left() < (1 - _EARLY) * seconds
+            slow = pace.seconds_to_end(search, budget.seconds(), late) > budget.seconds_left()
+            if slow and bound < best.cost < math.inf:
+                _anneal(problem, budget, rng, best, 1.0, None)
+            elif not annealed and (late or number >= _PATIENT) and best.cost - bound > _FAR * abs(bound):
+                annealed = True
+                _anneal(problem, budget, rng, best, _SHARE, _ANNEALED)
             if bound < best.cost:
                 budget.prove(pack.safe(bound))
             elif best.blocks is None:
@@ -169,14 +180,63 @@ class CspLagrangian(ScasLagrangian):
     solves: ClassVar[type] = ConstrainedPath
 
 
-def _anneal(problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator) -> None:
-    """Search for a first packing that is not bad, in a part of the time that is left."""
-    seconds = budget.seconds_left() * _SHARE
+def _anneal(
+    problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, best: Best, share: float,
+    steps: int | None,
+) -> None:  # fmt: skip
+    """Search for a packing that is not bad, in a part of the time that is left."""
+    seconds = budget.seconds_left() * share
     if budget.done() or seconds <= 0:
         return
-    part = budget.nested(Stop(seconds=seconds if seconds < math.inf else None, iterations=_ANNEALED), problem)
-    registry.make(registry.SOLVERS, _ANNEALING, type(problem))(problem, part, rng, budget.solution)
+    part = budget.nested(Stop(seconds=seconds if seconds < math.inf else None, iterations=steps), problem)
+    annealing = _annealing(type(problem), len(best.pack.sizes))  # type: ignore[arg-type]  # classes can be hashed
+    if isinstance(problem, Allocation) and budget.solution is not None:
+        part.found(budget.solution)
+        annealing.go_on(problem, best.pack.costs, part, rng)
+    else:
+        annealing(problem, part, rng, budget.solution)
     budget.found(part.solution)
+    if budget.value is not None and budget.value < best.cost:
+        best.offer(*packing.blocks(problem, best.pack, budget.solution))
+
+
+@cache
+def _annealing(problem: type, kinds: int) -> Any:
+    return registry.make(registry.SOLVERS, _ANNEALING.format(_REMOVED if kinds < _MANY else _MORE_REMOVED), problem)
+
+
+class _Pace:
+    """How fast prices converge.
+
+    Parameters
+    ----------
+    began : seconds when they did.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._first: tuple[float, float] | None = None
+
+    def seconds_to_end(self, search: Search, seconds: float, trusted: bool) -> float:
+        """How long prices take to their end at least.
+
+        Parameters
+        ----------
+        seconds : the time now.
+        trusted : whether enough of the way is known to judge by how far the gain has fallen.
+        """
+        if search.gain <= _CONVERGED:
+            return 0.0
+        if self._first is None:
+            self._first = search.gain, seconds
+        each = (seconds - self._began) / max(1, search.passes)
+        least = each * (_PASSES_PER_SIZE * search.kinds - search.passes)
+        before, since = self._first
+        if not trusted:
+            return least
+        if not search.gain < before < math.inf:
+            return math.inf
+        return max(least, (seconds - since) * math.log(search.gain / _CONVERGED) / math.log(before / search.gain))
 
 
 class Search:
@@ -196,8 +256,24 @@ class Search:
         # Bounds of the lines that are open, by (size row, entries at the head) of the block that wraps.
         self._open: dict[tuple[int, int] | None, float] = {None: self._root.bound}
         self._prices: FloatArray | None = None
+        self._gain = math.inf
         self._floor = float(pack.counts @ pack.costs.min(axis=1, initial=math.inf))
         self._bounded = not pack.wrap  # whether the blocks that wrap have bounds of their own
+
+    @property
+    def gain(self) -> float:
+        """What the prices of the whole line may still gain at most, as a share of the cost; 0 once they are done."""
+        return self._gain
+
+    @property
+    def passes(self) -> int:
+        """Shortest paths of the whole line so far."""
+        return self._root.passes
+
+    @property
+    def kinds(self) -> int:
+        """Sizes of blocks."""
+        return len(self._root.sizes)
 
     @property
     def bound(self) -> float:
@@ -207,10 +283,13 @@ class Search:
     def pieces(self) -> Iterator[float]:
         """Search; yields the bound every few milliseconds."""
         root = self._root
-        for step in (root.approach(_PASSES, _COARSE), root.beams()):
-            for _ in step:
-                self._open[None] = root.bound
-                yield self.bound
+        for _ in root.approach(_PASSES, _COARSE):
+            self._open[None], self._gain = root.bound, root.dual.gap / root.scale
+            yield self.bound
+        self._gain = 0.0
+        for _ in root.beams():
+            self._open[None] = root.bound
+            yield self.bound
         self._open[None] = root.bound
         if self._pack.wrap:
             for _ in self._bound_wraps():
