@@ -392,7 +392,7 @@ def _bundle_steps(blocks: Blocks, bundle: Bundle, ascent: Ascent, passes: int, g
     used, nulls = ascent.used, ascent.nulls
     for _ in range(passes):
         _reach(costs, sizes, trial, 0, dist)
-        value = dist[length] + dot(trial, counts)
+        value = float(dist[length]) + dot(trial, counts)
         if used == most:
             _linearise(missed, cost, center, bound, used, errors)
         slot = used if used < most else _slot(weight, errors, used)
