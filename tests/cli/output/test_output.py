@@ -90,7 +90,8 @@ def test_the_compiler_is_reported_of(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_a_command_tells_of_the_compiler_once(tmp_path: Path, root: Path) -> None:
-    run = [sys.executable, "-m", "transom", "solve", str(root / "instances/windows/lublin.jsonl"), "--solver", "greedy"]
+    trace = root / "examples/slurm_60.swf"  # to read it takes few kernels
+    run = [sys.executable, "-m", "transom", "import", "swf", str(trace), "-o", str(tmp_path / "read.swf")]
     for told in (["compiling kernels for this machine, once: later commands load them"], []):
         environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
         done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
@@ -99,7 +100,8 @@ def test_a_command_tells_of_the_compiler_once(tmp_path: Path, root: Path) -> Non
 
 def test_kernels_that_cannot_be_kept_are_reported_of(tmp_path: Path, root: Path) -> None:
     (tmp_path / "file").touch()
-    run = [sys.executable, "-m", "transom", "solve", str(root / "instances/windows/lublin.jsonl"), "--solver", "greedy"]
+    trace = root / "examples/slurm_60.swf"  # to read it takes few kernels
+    run = [sys.executable, "-m", "transom", "import", "swf", str(trace), "-o", str(tmp_path / "read.swf")]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "file"), "NUMBA_CACHE_DIR": ""}
     done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
     place = tmp_path / "file" / "transom" / "kernels"
