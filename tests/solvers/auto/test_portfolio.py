@@ -152,8 +152,11 @@ def test_leaves_that_were_chosen_by_hand_name_the_plan_of_the_choice(
         ("dcas", {"slack": 2.1, "table": 12.0, "runs": 0.01}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
         ("dcas", {"slack": 2.1, "table": 18.4}, 0.1, ("dp-polish 0.3", f"{ANNEALING} 1")),
         ("free", {"idle": 2.8}, 0.01, ("free-exact 0.5", "count-search 1")),
-        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.2}, 0.01, ("free-exact 0.5", "count-search 1")),
-        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.4}, 0.01, ("count-search 1",)),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.2, "runs": 0.1}, 0.01, ("free-exact 0.5", "count-search 1")),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.4, "runs": 0.1}, 0.01, ("count-search 1",)),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.4, "runs": 0.01}, 0.01, ("free-exact 0.8", "count-search 1")),
+        ("free", {"idle": 3.2, "load": 0.95, "leaves": 2.5, "runs": 0.01}, 0.01, ("count-search 1",)),
+        ("free", {"idle": 3.2, "load": 0.55}, 0.01, ("free-exact 1",)),
     ],
 )
 def test_leaves_that_were_chosen_on_random_clusters_name_the_benchmark(

@@ -213,7 +213,7 @@ class Prices:
 
 def pairs(most: IntArray) -> IntArray:
     """Numbers of pairs among 0, 1, ... nodes up to each of these numbers, one after the other."""
-    counts = np.concatenate([np.arange(each + 1) for each in most.tolist()])
+    counts = np.arange(int(most.sum()) + len(most)) - np.repeat(np.cumsum(most + 1) - (most + 1), most + 1)
     result: IntArray = counts * (counts - 1) // 2
     return result
 

@@ -112,9 +112,12 @@ def price(shape: Shape, pricing: Pricing, size: int, caps: IntArray, offer: Floa
         known = max(0, size - left - reach)
         for b in range(reach + 1):
             low, high = max(least, known + b), min(most, taken + b)
-            for m in range(low, high + 1):
-                x = old[m - b] + of[b]
-                new[m] = x if x > new[m] else new[m]
+            if low > high:
+                continue
+            value, part, rest = of[b], new[low : high + 1], old[low - b : high - b + 1]
+            for k in range(len(part)):
+                x = rest[k] + value
+                part[k] = x if x > part[k] else part[k]
         for m in range(most + 1, size + 1):
             new[m] = -np.inf
         taken = most

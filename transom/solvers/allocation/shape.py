@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from transom._system.sorting import radix_order
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray, IntArray
 
@@ -49,12 +50,12 @@ class Shape(NamedTuple):
     def owners(self, counts: IntArray) -> IntArray:
         """The solution that gives job j ``counts[j, s]`` nodes of leaf s, the leaf's idle nodes in ascending order."""
         owner = np.full(len(self.entries), -1)
-        jobs = np.arange(len(self.types))
-        begin = 0
-        for s, cap in enumerate(self.caps.tolist()):
-            held = np.repeat(jobs, counts[:, s])
-            owner[self.entries[begin : begin + len(held)]] = held
-            begin += cap
+        held = counts.sum(axis=0)
+        # Within a leaf the jobs' nodes follow one another, from the first entry of the leaf on.
+        skipped = np.cumsum(self.caps - held) - (self.caps - held)
+        places = np.arange(int(held.sum())) + np.repeat(skipped, held)
+        job = np.tile(np.arange(len(self.types)), len(self.caps))
+        owner[self.entries[places]] = np.repeat(job, counts.T.ravel())
         return owner
 
     def counts(self, owner: IntArray) -> IntArray:
@@ -69,7 +70,9 @@ class Shape(NamedTuple):
 def shape(problem: Allocation) -> Shape:
     """The counts of a problem that has idle nodes."""
     leaf, pod = problem.leaf, problem.pod
-    switches, inverse, caps = np.unique(leaf, return_inverse=True, return_counts=True)
+    idle = np.bincount(leaf)
+    switches = np.flatnonzero(idle)
+    inverse, caps = (np.cumsum(idle > 0) - 1)[leaf], idle[switches]
     at = np.empty(len(switches), np.int64)
     at[inverse] = pod
     # Leaves by pod and number of idle nodes; then pods that look alike side by side, large ones first.
@@ -79,13 +82,19 @@ def shape(problem: Allocation) -> Shape:
     pods = [(sorted_caps[i:j], i) for i, j in pairwise(bounds.tolist())]
     pods.sort(key=lambda pod: (-sum(pod[0]), pod))
     places: list[int] = []
-    classes: dict[tuple[int, ...], int] = {}
+    classes: dict[tuple[int, ...], list[int]] = {}
     cls: list[int] = []
-    first = [0]
+    first, found = [0], 0
     for held, begin in pods:
         places += range(begin, begin + len(held))
         first.append(first[-1] + len(held))
-        cls += [classes.setdefault((*held, -cap), len(classes)) for cap in held]
+        alike = tuple(held)
+        if alike not in classes:
+            # Ascending, so that leaves of one class follow one another.
+            changes = [0, *(i != j for i, j in pairwise(held))]
+            classes[alike] = [found + level for level in accumulate(changes)]
+            found = classes[alike][-1] + 1
+        cls += classes[alike]
     order = order[places]
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -96,7 +105,7 @@ def shape(problem: Allocation) -> Shape:
         first=np.array(first, np.int64),
         cls=np.array(cls, np.int64),
         members=np.bincount(cls).astype(np.float64),
-        entries=np.argsort(rank[inverse], kind="stable"),
+        entries=radix_order(rank[inverse]),
         sizes=sizes,
         mult=mult.astype(np.int64),
         units=c / sizes,
