@@ -10,7 +10,7 @@ import numpy as np
 
 from transom import registry
 from transom.problems import known_type
-from transom.solvers.auto.features import features
+from transom.solvers.auto.features import Asked, features
 from transom.solvers.auto.machine_speed import seconds_of_a_probe
 from transom.solvers.auto.sub_budget import SubBudget
 from transom.solvers.auto.table import Choice, leaf_of, packaged, solvers_of
@@ -118,7 +118,7 @@ def _steps(problem: Any, budget: Budget) -> Iterator[tuple[str, float]]:
     if seconds is not None:
         # A machine half as fast has half the time.
         seconds *= table.made.probe / seconds_of_a_probe()
-    for step in leaf_of(choice, features(problem), seconds).steps:
+    for step in leaf_of(choice, Asked(problem), seconds).steps:
         yield step.solver, step.share
     yield choice.otherwise, 1.0
     if budget.stop.seconds is not None or budget.iterations_left() is not None:
