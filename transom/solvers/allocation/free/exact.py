@@ -114,8 +114,8 @@ class FreeExact:
         ScasDp().warm_up()
         DcasExact().warm_up()
         for seed, cost in ((0, AUTHORS), (1, PAPER)):
-            idle = np.sort(np.random.default_rng(seed).choice(24, 20, replace=False))
-            problem = Allocation(tree, idle, np.array([7, 7, 5]), "free", True, cost)
+            idle = np.sort(np.random.default_rng(seed).choice(24, 10, replace=False))
+            problem = Allocation(tree, idle, np.array([4, 4, 2]), "free", True, cost)
             search = _Search(problem, Stop().start(problem))
             prices = Prices(search.shape)
             search.descend(prices, 5)
