@@ -18,15 +18,13 @@ from typing import Any
 import pytest
 
 from tests.packages import install
-from tests.warm_process import WarmProcess
+from tests.warm_process import COMMANDS, WarmProcess
 from transom.cli.app import command_line
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
-COMMANDS = ("transom.cli.commands.simulate", "transom.cli.commands.solve", "transom.cli.commands.bench_run")
-"""What most commands import, and they themselves."""
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
 WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
 
@@ -74,7 +72,7 @@ def run() -> Iterator[Run]:
             if page in PACKAGES:
                 environment["PYTHONPATH"] = str(folder / page)
             if command[0] == "transom":
-                done = warm("transom.cli.app", "transom.cli.output.help", *COMMANDS).run(command, folder, environment)
+                done = warm(*COMMANDS).run(command, folder, environment)
             elif command[0] in ("python", sys.executable) and command[1] in ("-c", "-m"):
                 done = warm().run(command, folder, environment)  # which imports nothing of ours in their place
             else:

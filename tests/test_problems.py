@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.packages import install
+from tests.warm_process import COMMANDS, WarmProcess
 from transom.errors import SpecError
 from transom.io import write_documents
 from transom.models import Cluster, JobTable, Window
@@ -51,18 +50,17 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def transom(site: Path, here: Path) -> Callable[..., Ran]:
+@pytest.fixture(scope="module")
+def transom(site: Path, here: Path) -> Iterator[Callable[..., Ran]]:
     """Runs a command in a process that finds the packages."""
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    with WarmProcess(COMMANDS) as process:
 
-    def run(*arguments: object) -> Ran:
-        command = [sys.executable, "-c", "from transom.cli import main; main()", *map(str, arguments)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=here, env={**os.environ, "PYTHONPATH": str(site)}, timeout=300
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        def run(*arguments: object) -> Ran:
+            done = process.run(["transom", *map(str, arguments)], here, environment)
+            return Ran(done.returncode, done.stdout, done.stderr)
 
-    return run
+        yield run
 
 
 def test_it_is_solved_and_checked(transom: Callable[..., Ran]) -> None:

@@ -1,7 +1,7 @@
 """Programs that start at once: each is a fork of a process that has imported the libraries already.
 
 What a program sees is what it would see in a new interpreter, but for modules of other packages that are imported
-before it begins. ``WarmProcess(("transom.cli",))`` has imported these as well, for commands.
+before it begins. ``WarmProcess(COMMANDS)`` has imported what most commands import, and them as well.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ LIBRARIES = (
     "matplotlib.backends.backend_agg",
     "ortools.sat.python.cp_model",
     "psutil",
+)
+
+COMMANDS = (
+    "transom.cli.app",
+    "transom.cli.output.help",
+    "transom.cli.commands.simulate",
+    "transom.cli.commands.solve",
+    "transom.cli.commands.bench_run",
 )
 
 
