@@ -48,6 +48,23 @@ def test_solve_scores_and_decides_the_status() -> None:
     assert result.versions["transom"]
 
 
+@pytest.mark.parametrize("ended", [0.93, 0.943, 0.945, 0.947, 0.95, 0.99, 1.0])
+def test_the_reason_goes_with_the_seconds_that_are_stated(ended: float) -> None:
+    # The clock goes on while the result is written down.
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.002 if now[0] else 0.0
+        return now[0]
+
+    def search(*_: Any) -> list[int]:
+        now[0] = ended
+        return [1, 0, 0]
+
+    result = run(search, stop=Stop(seconds=1), clock=clock)
+    assert (result.reason == "time") == (result.seconds >= 0.95)
+
+
 def test_what_is_known_is_distinguished() -> None:
     feasible = run(lambda *_: [1, 0, 0])
     assert (feasible.status, feasible.reason, feasible.bound, feasible.gap) == ("feasible", "finished", None, None)

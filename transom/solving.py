@@ -114,7 +114,7 @@ def solve(
     budget = stop.start(problem, threads, clock)
     instance = problem.digest()  # now: of a large problem it takes tens of milliseconds, which the search must not use
     error, seconds = _search(problem, chosen, budget, seed, start)
-    reason = _reason(budget, error)
+    reason = _reason(budget, error, seconds)
     if reason == "finished" and budget.ran_short:
         budget.notes.setdefault("ended", "early: less time was left than its next step takes")
     if isinstance(budget.solution, ParetoFront):
@@ -174,6 +174,8 @@ def _search(problem: Problem, solver: Solver, budget: Budget, seed: int, start: 
     """Let a solver search; what it raised or did wrong, in one line, and the time that it took [s]."""
     with collector_paused(budget.stop.seconds is not None and budget.stop.seconds <= _SHORT):
         error = _call(problem, solver, budget, seed, start)
+        # Once more, for a native solver that met its limit without asking.
+        budget.done()
         # Now: what the collector makes up for takes seconds after kernels were compiled outside the clock.
         return error, budget.seconds()
 
@@ -316,11 +318,9 @@ def _status(budget: Budget) -> Status:
     return "optimal" if budget.optimal else "feasible"
 
 
-def _reason(budget: Budget, error: str | None) -> Reason:
+def _reason(budget: Budget, error: str | None, seconds: float) -> Reason:
     if error is not None:
         return "error"
-    # Asked once more, for a native solver that met its limit without asking.
-    budget.done()
     if budget.reason is None and budget.stop.seconds is not None:
-        return "time" if budget.seconds() >= _TIME_UP * budget.stop.seconds else "finished"
+        return "time" if seconds >= _TIME_UP * budget.stop.seconds else "finished"
     return budget.reason or "finished"  # type: ignore[return-value]
