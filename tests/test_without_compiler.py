@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 # Every registered solver on a small instance of each problem that it takes, and every rule of a replay.
 EVERYTHING = """
 import json, warnings
@@ -53,6 +55,7 @@ def everything(off: bool) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_without_the_compiler() -> None:
     compiled, plain = everything(off=False), everything(off=True)
     assert plain.keys() == compiled.keys()
