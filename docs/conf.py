@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import transom
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+gc.set_threshold(100_000)  # trees of documents are many objects and little garbage: an eighth of the time
 
 project = "Transom"
 author = copyright = "The Transom developers"
