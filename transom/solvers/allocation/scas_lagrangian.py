@@ -106,8 +106,8 @@ class ScasLagrangian:
         for wrap in (False, True):
             problem = Allocation(tree, idle, np.array([9, 7, 6, 5, 5, 3]), "static", wrap)
             ScasLagrangian()(problem, Stop().start(problem), rng)
-        for kind in (Allocation, ConstrainedPath):
-            warm_up(_annealing(kind, 0))
+        for allocation in (True, False):
+            warm_up(_annealing(allocation, False))
         # Every kernel, whether that search needed it or not.
         pack = packing.apply(problem)
         blocks = packing.first_fit(pack)
@@ -189,7 +189,7 @@ def _anneal(
     if budget.done() or seconds <= 0:
         return
     part = budget.nested(Stop(seconds=seconds if seconds < math.inf else None, iterations=steps), problem)
-    annealing = _annealing(type(problem), len(best.pack.sizes))  # type: ignore[arg-type]  # classes can be hashed
+    annealing = _annealing(isinstance(problem, Allocation), len(best.pack.sizes) >= _MANY)
     if isinstance(problem, Allocation) and budget.solution is not None:
         part.found(budget.solution)
         annealing.go_on(problem, best.pack.costs, part, rng)
@@ -201,8 +201,9 @@ def _anneal(
 
 
 @cache
-def _annealing(problem: type, kinds: int) -> Any:
-    return registry.make(registry.SOLVERS, _ANNEALING.format(_REMOVED if kinds < _MANY else _MORE_REMOVED), problem)
+def _annealing(allocation: bool, many: bool) -> Any:
+    spec = _ANNEALING.format(_MORE_REMOVED if many else _REMOVED)
+    return registry.make(registry.SOLVERS, spec, Allocation if allocation else ConstrainedPath)
 
 
 class _Pace:

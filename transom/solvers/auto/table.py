@@ -145,9 +145,9 @@ def parse_table(data: bytes, where: str) -> Table:
 def leaf_of(choice: Choice, facts: Mapping[str, float], seconds: float | None) -> Leaf:
     """The leaf for an instance with these features and a budget of so many seconds, None for no limit of time."""
     node = choice.untimed if seconds is None else choice.timed
+    budget = 0.0 if seconds is None else math.log10(seconds)
     while isinstance(node, Split):
-        timed = seconds is not None and node.feature == SECONDS
-        fact = math.log10(seconds) if timed else facts[node.feature]  # type: ignore[arg-type]
+        fact = budget if node.feature == SECONDS else facts[node.feature]
         node = node.yes if fact <= node.at_most else node.no
     return node
 
