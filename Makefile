@@ -35,9 +35,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@echo "The type checker, and beside it the tests that are quick without compiled code."
-	$(BIN)/mypy & types=$$!; NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m fast; plain=$$?; wait $$types && exit $$plain
-	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS)
+	@echo "The type checker, beside it the tests that are quick without compiled code, then all."
+	$(BIN)/mypy & types=$$!; NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m fast && \
+	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS); tests=$$?; wait $$types && exit $$tests
 
 # The site: pages in docs/ and the docstrings of the package.
 docs: $(VENV)/.documented
