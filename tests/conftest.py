@@ -59,7 +59,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         return
     own = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     for path in sorted((ROOT / "tests").rglob("test_*.py"))[own::processes]:
-        with suppress(Exception, pytest.skip.Exception):  # collecting reports it
+        # Whatever keeps a file from being imported does so again when it is collected, which reports it.
+        with suppress(Exception, pytest.skip.Exception):
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 

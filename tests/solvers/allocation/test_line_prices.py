@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.allocation.line_prices import _weigh, distances, distances_back, tight_arcs
+from transom.solvers.allocation.cut_weights import weigh
+from transom.solvers.allocation.line_prices import distances, distances_back, tight_arcs
 
 STEP = 0.3
 """Of the bundle."""
@@ -75,7 +76,7 @@ def test_weights_of_cuts_minimise_over_the_simplex(cuts: int) -> None:
         def value(of: FloatArray, inner: FloatArray = inner, errors: FloatArray = errors) -> float:
             return float(0.5 * STEP * of @ inner @ of + errors @ of)
 
-        _weigh(inner, errors, weights, cuts, STEP, 0.0, 1.0)
+        weigh(inner, errors, weights, cuts, STEP, 0.0, 1.0)
         assert weights.min() >= 0
         assert weights.sum() == pytest.approx(1)
         another = minimize(

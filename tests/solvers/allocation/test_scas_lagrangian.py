@@ -28,8 +28,9 @@ from transom.solvers.allocation.block_dp import Blocks
 from transom.solvers.allocation.line_labels import Beam, Sweep
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import Prices, distances
+from transom.solvers.allocation.price_pace import Pace
 from transom.solvers.allocation.scas_dp import static_optimum
-from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian, _Pace
+from transom.solvers.allocation.scas_lagrangian import CspLagrangian, ScasLagrangian
 
 
 def blocks_of(pack: Packing) -> Blocks:
@@ -358,19 +359,12 @@ def test_annealing_goes_on_from_the_best_and_asks_for_no_costs(monkeypatch: pyte
 
 
 def test_the_pace_of_prices() -> None:
-    class At:
-        gain, passes, kinds = math.inf, 0, 30
-
-    pace, search = _Pace(1.0), At()
-    search.gain, search.passes = 1e-2, 20
-    assert pace.seconds_to_end(search, 1.2, False) == pytest.approx(0.01 * 40)
+    pace = Pace(1.0, 30)
+    assert pace.seconds_to_end(1e-2, 20, 1.2, False) == pytest.approx(0.01 * 40)
     # A tenth of the gain is left after a second: so two more until a thousandth of that.
-    search.gain, search.passes = 1e-3, 50
-    assert pace.seconds_to_end(search, 2.2, True) == pytest.approx(2.0)
-    search.gain = 1e-2
-    assert pace.seconds_to_end(search, 2.3, True) == math.inf
-    search.gain = 1e-5
-    assert pace.seconds_to_end(search, 2.4, True) == 0.0
+    assert pace.seconds_to_end(1e-3, 50, 2.2, True) == pytest.approx(2.0)
+    assert pace.seconds_to_end(1e-2, 50, 2.3, True) == math.inf
+    assert pace.seconds_to_end(1e-5, 50, 2.4, True) == 0.0
 
 
 def test_a_better_packing_is_followed_by_a_wider_proof() -> None:

@@ -22,6 +22,7 @@ from transom.solvers.allocation.line import Best, Line
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import distances
 from transom.solvers.allocation.packing_search import refused_rule
+from transom.solvers.allocation.price_pace import Pace
 from transom.solving import presolve, warm_up
 from transom.stop import Budget, Stop
 
@@ -39,8 +40,6 @@ _REMOVED, _MANY, _MORE_REMOVED = 4, 21, 8  # jobs at most in a step of it, and w
 _PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
 _EARLY = 0.3  # of the time, after which it helps too
 _SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
-_PASSES_PER_SIZE = 2  # shortest paths that prices take to their end, at least about
-_CONVERGED = 1e-5  # what prices may still gain, as a share of the cost, where they soon come to their end
 _TRIES = 60  # pieces of work for a wider proof before restarts
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
@@ -138,11 +137,11 @@ class ScasLagrangian:
         if budget.done():
             return
         search, seconds, annealed = Search(pack, best, rng, self.memory * 2**20), budget.seconds_left(), False
-        pace = _Pace(budget.seconds())
+        pace = Pace(budget.seconds(), len(pack.sizes))
         for number, bound in enumerate(search.pieces()):
             budget.spend()
             late = budget.seconds_left() < (1 - _EARLY) * seconds
-            slow = pace.seconds_to_end(search, budget.seconds(), late) > budget.seconds_left()
+            slow = pace.seconds_to_end(search.gain, search.passes, budget.seconds(), late) > budget.seconds_left()
             if slow and bound < best.cost < math.inf:
                 _anneal(problem, budget, rng, best, 1.0, None)
             elif not annealed and (late or number >= _PATIENT) and best.cost - bound > _FAR * abs(bound):
@@ -181,10 +180,14 @@ class CspLagrangian(ScasLagrangian):
 
 
 def _anneal(
-    problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, best: Best, share: float,
+    problem: Allocation | ConstrainedPath,
+    budget: Budget,
+    rng: np.random.Generator,
+    best: Best,
+    share: float,
     steps: int | None,
-) -> None:  # fmt: skip
-    """Search for a packing that is not bad, in a part of the time that is left."""
+) -> None:
+    """Search for a packing that is not bad, in a share of the time that is left and so many steps at most."""
     seconds = budget.seconds_left() * share
     if budget.done() or seconds <= 0:
         return
@@ -204,40 +207,6 @@ def _anneal(
 def _annealing(allocation: bool, many: bool) -> Any:
     spec = _ANNEALING.format(_MORE_REMOVED if many else _REMOVED)
     return registry.make(registry.SOLVERS, spec, Allocation if allocation else ConstrainedPath)
-
-
-class _Pace:
-    """How fast prices converge.
-
-    Parameters
-    ----------
-    began : seconds when they did.
-    """
-
-    def __init__(self, began: float) -> None:
-        self._began = began
-        self._first: tuple[float, float] | None = None
-
-    def seconds_to_end(self, search: Search, seconds: float, trusted: bool) -> float:
-        """How long prices take to their end at least.
-
-        Parameters
-        ----------
-        seconds : the time now.
-        trusted : whether enough of the way is known to judge by how far the gain has fallen.
-        """
-        if search.gain <= _CONVERGED:
-            return 0.0
-        if self._first is None:
-            self._first = search.gain, seconds
-        each = (seconds - self._began) / max(1, search.passes)
-        least = each * (_PASSES_PER_SIZE * search.kinds - search.passes)
-        before, since = self._first
-        if not trusted:
-            return least
-        if not search.gain < before < math.inf:
-            return math.inf
-        return max(least, (seconds - since) * math.log(search.gain / _CONVERGED) / math.log(before / search.gain))
 
 
 class Search:
@@ -270,11 +239,6 @@ class Search:
     def passes(self) -> int:
         """Shortest paths of the whole line so far."""
         return self._root.passes
-
-    @property
-    def kinds(self) -> int:
-        """Sizes of blocks."""
-        return len(self._root.sizes)
 
     @property
     def bound(self) -> float:
