@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -45,6 +46,11 @@ _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
 def command_line(arguments: Sequence[str] = ()) -> Any:
     """What parses and runs a line: the command that it names, all of its group or all where it names none."""
     check_given_only()
+    return _put_together(tuple(_named(arguments)))
+
+
+@cache
+def _put_together(names: tuple[str, ...]) -> Any:
     app = typer.Typer(
         help="Solve the scheduling windows of HPC clusters, replay traces, compare policies.",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,7 +59,7 @@ def command_line(arguments: Sequence[str] = ()) -> Any:
     )
     app.callback()(_options)
     groups: dict[str, typer.Typer] = {}
-    for name in _named(arguments):
+    for name in names:
         group, _, inner = name.rpartition(" ")
         place = import_module(f"transom.cli.commands.{_module(name)}")
         if not group:
