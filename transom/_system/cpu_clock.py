@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from time import clock_gettime, process_time
+from resource import RUSAGE_SELF, getrusage
+from time import clock_gettime
 
 _charged = 0.0
 
 
 def cpu_time() -> float:
-    """CPU time of this process, which knows nothing of living children, and what was charged to it [s]."""
-    return process_time() + _charged
+    """CPU time of this process, which knows nothing of living children, and what was charged to it [s].
+
+    :func:`time.process_time` goes in steps of several milliseconds where the process has a limit or a timer of CPU
+    time, as under ``ulimit -t``: the kernel then answers with what it added up at its last tick.
+    """
+    used = getrusage(RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime + _charged
 
 
 def charge(seconds: float) -> None:
