@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -112,26 +113,38 @@ def _free(problem: Allocation, job: int, owner: tuple[int, ...]) -> set[tuple[in
 
 def plain_value(problem: Allocation, owner: tuple[int, ...]) -> float:
     """The cost by looping over pairs of nodes, as eq. (1) is printed."""
-    cost, total = problem.cost, 0.0
-    for job in range(len(problem)):
-        nodes = [int(problem.idle[i]) for i, who in enumerate(owner) if who == job]
+    return _plain_values(problem)(owner)
+
+
+def _plain_values(problem: Allocation) -> Callable[[tuple[int, ...]], float]:
+    """:func:`plain_value` of many solutions, which have most jobs on nodes that other solutions have them on, too."""
+    cost = problem.cost
+    further = cost.other - cost.same_pod  # each level above pods
+    known = (cost.same_leaf, cost.same_pod)
+
+    @cache
+    def of_job(held: tuple[int, ...]) -> float:
+        nodes = [int(problem.idle[i]) for i in held]
         levels = [problem.tree.level(a, b) for a, b in itertools.combinations(nodes, 2)]
-        further = cost.other - cost.same_pod  # each level above pods
-        known = (cost.same_leaf, cost.same_pod)
         hops = sum(known[level] if level < 2 else cost.other + (level - 2) * further for level in levels)
         exact = cost.unit * hops * (2 if cost.ordered else 1) / len(nodes)
-        total += max(math.floor(exact), 1) if cost.floored else exact
-    return total
+        return max(math.floor(exact), 1) if cost.floored else exact
+
+    def value(owner: tuple[int, ...]) -> float:
+        jobs = range(len(problem))
+        return sum((of_job(tuple(i for i, who in enumerate(owner) if who == job)) for job in jobs), 0.0)
+
+    return value
 
 
 def optimum(problem: Allocation) -> float | None:
     """The least cost of all solutions by enumeration; None if there is none."""
-    return min((plain_value(problem, owner) for owner in every_solution(problem)), default=None)
+    return min(map(_plain_values(problem), every_solution(problem)), default=None)
 
 
 def assert_proved(problem: Allocation, solvers: Iterable[str], solutions: Iterable[tuple[int, ...]]) -> bool:
     """Solvers prove the least cost of all these solutions, or that there is none; whether there is one."""
-    least = min((plain_value(problem, owner) for owner in solutions), default=None)
+    least = min(map(_plain_values(problem), solutions), default=None)
     for spec in solvers:
         result = solve(problem, spec, Stop(iterations=10**6))
         assert result.error is None, (spec, result.error)
