@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from transom.models.arrays import BoolArray, FloatArray
 from transom.stop import Budget
 
 _PATIENCE = 100  # generations without a better value, where the budget has no limit at all
+_CROSSED = 0.9  # share of the pairs of parents that exchange genes, as in pymoo
 
 
 class TimeOver(Exception):
@@ -25,16 +26,20 @@ class Genes(NamedTuple):
     ----------
     first : the first population, bool or random keys in [0, 1], shape ``(rows, genes)``.
     costs : what rows cost, shape ``(rows,)``; for selection only. It may raise :class:`TimeOver`.
-    mutation : an operator of pymoo.
+    mutate : changes some genes of children.
     repair : makes children feasible; it may raise :class:`TimeOver`. None: every row is.
-    matings : attempts to find children that are not in the population yet; None: pymoo's number.
+    matings : attempts to find children that are not in the population yet.
     """
 
     first: BoolArray | FloatArray
     costs: Callable[[Any], FloatArray]
-    mutation: Any
+    mutate: Callable[[Any, np.random.Generator], Any]
     repair: Callable[[Any], Any] | None = None
-    matings: int | None = None
+    matings: int = 100
+
+    def feasible(self, rows: Any) -> Any:
+        """The rows, repaired."""
+        return rows if self.repair is None else self.repair(rows)
 
 
 def evolve(genes: Genes, budget: Budget, seed: int, found: Callable[[Any], bool], long: float = math.inf) -> None:
@@ -48,7 +53,11 @@ def evolve(genes: Genes, budget: Budget, seed: int, found: Callable[[Any], bool]
     found : hands over what the best child of a generation stands for; whether it is better than all before.
     long : a generation that takes longer is not begun where it would not end in time [s].
     """
-    algorithm = _algorithm(genes, seed)
+    try:
+        first = np.array(list(_new(genes.feasible(genes.first), set())))
+    except TimeOver:
+        return
+    algorithm = _algorithm(genes, first, seed)
     unlimited = budget.seconds_left() == math.inf and budget.iterations_left() is None
     better_at, took = 0, 0.0
     while not budget.done() and not (unlimited and budget.iterations - better_at >= _PATIENCE):
@@ -76,48 +85,77 @@ def import_pymoo() -> None:
     Config.warnings["not_compiled"] = False
 
 
-def _algorithm(genes: Genes, seed: int) -> Any:
+def _algorithm(genes: Genes, first: Any, seed: int) -> Any:
     from pymoo.algorithms.soo.nonconvex.ga import GA
-    from pymoo.core.duplicate import DuplicateElimination
+    from pymoo.core.duplicate import NoDuplicateElimination
+    from pymoo.core.infill import InfillCriterion
+    from pymoo.core.population import Population
     from pymoo.core.problem import Problem
-    from pymoo.core.repair import Repair
+    from pymoo.core.survival import Survival
     from pymoo.core.termination import NoTermination
-    from pymoo.operators.crossover.ux import UniformCrossover
 
     class Rows(Problem):
         def _evaluate(self, x: Any, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
             out["F"] = genes.costs(x)[:, None]
 
-    class ToFeasible(Repair):
-        def _do(self, problem: Any, x: Any, **kwargs: Any) -> Any:
-            return x if genes.repair is None else genes.repair(x)
+    class Mating(InfillCriterion):
+        # pymoo's own operators visit parents and children one by one, which takes many times as long as all else.
+        def do(self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any) -> Any:
+            rows = list(_children(genes, pop.get("X"), pop.get("F")[:, 0], n_offsprings, random_state))
+            return Population.new("X", np.array(rows))
 
-    class NoTwins(DuplicateElimination):
-        # pymoo's own compares distances of all pairs, which takes longer than all else together.
-        def _do(self, pop: Any, other: Any, is_duplicate: BoolArray) -> BoolArray:
-            seen = set() if other is None else {row.tobytes() for row in _short(other.get("X"))}
-            for i, row in enumerate(_short(pop.get("X"))):
-                key = row.tobytes()
-                is_duplicate[i] |= key in seen
-                if other is None:
-                    seen.add(key)
-            return is_duplicate
+    class Fittest(Survival):
+        def _do(self, problem: Any, pop: Any, *args: Any, n_survive: int | None = None, **kwargs: Any) -> Any:
+            return pop[np.argsort(pop.get("F")[:, 0], kind="stable")[:n_survive]]
 
-    algorithm = GA(
+    class Genetic(GA):
+        def _set_optimum(self, **kwargs: Any) -> None:
+            self.opt = self.pop[:1]  # the best comes first
+
+    algorithm = Genetic(
         pop_size=len(genes.first),
-        sampling=genes.first,
-        crossover=UniformCrossover(),
-        mutation=genes.mutation,
-        repair=ToFeasible(),
-        eliminate_duplicates=NoTwins(),
+        sampling=first,
+        mating=Mating(),
+        survival=Fittest(filter_infeasible=False),
+        eliminate_duplicates=NoDuplicateElimination(),
     )
-    kind = bool if genes.first.dtype == bool else None
-    problem = Rows(n_var=genes.first.shape[1], n_obj=1, xl=0, xu=1, vtype=kind)
+    kind = bool if first.dtype == bool else None
+    problem = Rows(n_var=first.shape[1], n_obj=1, xl=0, xu=1, vtype=kind)
     algorithm.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
-    if genes.matings is not None:
-        algorithm.mating.n_max_iterations = genes.matings
     return algorithm
 
 
-def _short(rows: Any) -> Any:
-    return np.packbits(rows, axis=1) if rows.dtype == bool else rows
+def _children(
+    genes: Genes, rows: Any, costs: FloatArray, count: int, rng: np.random.Generator
+) -> Iterator[BoolArray | FloatArray]:
+    """Rows that are not in the population: ``count``, or fewer where attempts do not find more."""
+    known: set[bytes] = set()
+    for _ in _new(rows, known):
+        pass
+    for _ in range(genes.matings):
+        made = genes.mutate(_crossed(rows, costs, -(-count // 2), rng), rng)
+        for child in _new(genes.feasible(made), known):
+            yield child
+            count -= 1
+            if count == 0:
+                return
+
+
+def _crossed(rows: Any, costs: FloatArray, pairs: int, rng: np.random.Generator) -> Any:
+    """Two children of each pair of parents, who win tournaments between two, by uniform crossover."""
+    rounds = -(-4 * pairs // len(rows))
+    drawn = np.concatenate([rng.permutation(len(rows)) for _ in range(rounds)])[: 4 * pairs]
+    one, other = drawn[::2], drawn[1::2]
+    wins = (costs[one] < costs[other]) | ((costs[one] == costs[other]) & (rng.random(len(one)) < 0.5))
+    parents = rows[np.where(wins, one, other)].reshape(pairs, 2, -1)
+    exchanged = (rng.random((pairs, rows.shape[1])) < 0.5) & (rng.random((pairs, 1)) < _CROSSED)
+    return np.where(exchanged[:, None], parents[:, ::-1], parents).reshape(2 * pairs, -1)
+
+
+def _new(rows: Any, known: set[bytes]) -> Iterator[BoolArray | FloatArray]:
+    """Rows that are not known yet, which are then."""
+    for row, short in zip(rows, np.packbits(rows, axis=1) if rows.dtype == bool else rows, strict=True):
+        key = short.tobytes()
+        if key not in known:
+            known.add(key)
+            yield row

@@ -20,6 +20,7 @@ from transom.solving import presolve
 from transom.stop import Budget, Stop
 
 _WORK = 1_000_000  # entries looked at between two looks at the clock: a few milliseconds
+_ETA, _MUTATED = 5.0, 0.9  # of polynomial mutation: how near to the parent, and what share of the children
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class _Keys:
 
 
 def _genes(keys: _Keys, first: FloatArray, budget: Budget) -> Genes:
-    from pymoo.operators.mutation.pm import PM
+    from pymoo.operators.mutation.pm import mut_pm
 
     def costs(x: FloatArray) -> FloatArray:
         values = np.empty(len(x))
@@ -148,4 +149,9 @@ def _genes(keys: _Keys, first: FloatArray, budget: Budget) -> Genes:
             values[row : row + step] = keys.values(rows[row : row + step])
         return values
 
-    return Genes(first, costs, PM(eta=5))
+    def mutate(x: FloatArray, rng: np.random.Generator) -> FloatArray:
+        low, high, chance = np.zeros(keys.count), np.ones(keys.count), np.full(len(x), min(0.5, 1 / keys.count))
+        changed = mut_pm(x, low, high, np.full(len(x), _ETA), chance, at_least_once=False, random_state=rng)
+        return np.where(rng.random((len(x), 1)) < _MUTATED, changed, x)
+
+    return Genes(first, costs, mutate)

@@ -92,12 +92,14 @@ class Genetic(TakesAll):
 
 
 def _genes(reduced: Reduced, order: IntArray, first: BoolArray, budget: Budget) -> Genes:
-    from pymoo.operators.mutation.bitflip import BitflipMutation
-
     def costs(x: BoolArray) -> FloatArray:
         # In floating point, for selection only: the best child is scored again, exactly.
         totals: FloatArray = x.astype(np.float64) @ reduced.values.astype(np.float64)
         return -totals
+
+    def mutate(x: BoolArray, rng: np.random.Generator) -> BoolArray:
+        flipped: BoolArray = rng.random(x.shape) < min(0.5, 1 / x.shape[1])
+        return x ^ flipped
 
     def to_feasible(x: BoolArray) -> BoolArray:
         if budget.seconds_left() == 0:
@@ -106,7 +108,7 @@ def _genes(reduced: Reduced, order: IntArray, first: BoolArray, budget: Budget) 
         repair(repaired, reduced.weights, reduced.capacity, order)
         return repaired
 
-    return Genes(first, costs, BitflipMutation(), to_feasible, _MATINGS)
+    return Genes(first, costs, mutate, to_feasible, _MATINGS)
 
 
 @compiled
