@@ -129,9 +129,7 @@ def _children(
     genes: Genes, rows: Any, costs: FloatArray, count: int, rng: np.random.Generator
 ) -> Iterator[BoolArray | FloatArray]:
     """Rows that are not in the population: ``count``, or fewer where attempts do not find more."""
-    known: set[bytes] = set()
-    for _ in _new(rows, known):
-        pass
+    known = set(_keys(rows))
     for _ in range(genes.matings):
         made = genes.mutate(_crossed(rows, costs, -(-count // 2), rng), rng)
         for child in _new(genes.feasible(made), known):
@@ -154,8 +152,11 @@ def _crossed(rows: Any, costs: FloatArray, pairs: int, rng: np.random.Generator)
 
 def _new(rows: Any, known: set[bytes]) -> Iterator[BoolArray | FloatArray]:
     """Rows that are not known yet, which are then."""
-    for row, short in zip(rows, np.packbits(rows, axis=1) if rows.dtype == bool else rows, strict=True):
-        key = short.tobytes()
+    for row, key in zip(rows, _keys(rows), strict=True):
         if key not in known:
             known.add(key)
             yield row
+
+
+def _keys(rows: Any) -> list[bytes]:
+    return [short.tobytes() for short in (np.packbits(rows, axis=1) if rows.dtype == bool else rows)]

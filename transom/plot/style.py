@@ -139,7 +139,7 @@ def encoded(figure: Figure, kind: str) -> bytes:
 
 
 def _write(figure: Figure, file: IO[bytes], kind: str) -> None:
-    """What ``savefig`` writes, in half of its time: that draws all once more before, to learn the layout."""
+    """What ``savefig`` writes, which draws all twice: a first time to learn the layout, as drawing does anyway."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     shown, dpi = figure.canvas, figure.dpi

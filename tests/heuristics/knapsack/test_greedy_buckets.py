@@ -41,8 +41,12 @@ def test_the_answer_is_that_of_sorting(
         patch.setattr(greedy_buckets, "_SAMPLE", 40)  # of which few mislead
         patch.setattr(greedy_buckets, "_MARGIN", margin)
         chosen, bound = greedy_choice(reduced.values, reduced.weights, reduced.capacity)
+        hurried, bound_in_haste = greedy_choice(reduced.values, reduced.weights, reduced.capacity, lambda: True)
     assert np.array_equal(chosen, expected)
-    assert bound == dantzig(reduced.values, reduced.weights, reduced.capacity, order)
+    assert bound == dantzig(reduced.values, reduced.weights, reduced.capacity, order) == bound_in_haste
+    # Where time is over, the last items that fit are missing, none of those before the break item.
+    assert not (hurried & ~expected).any()
+    assert hurried[order[: np.searchsorted(reduced.weights[order].cumsum(), reduced.capacity, side="right")]].all()
 
 
 def test_large_problems_are_not_sorted_whole(monkeypatch: pytest.MonkeyPatch) -> None:

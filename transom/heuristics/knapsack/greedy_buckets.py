@@ -6,6 +6,7 @@ the bucket of the break item, and later items that still fit, are sorted. The an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,15 @@ _SAMPLE = 8192  # items that show in which range the break item is ...
 _MARGIN = 200  # ... and by how many of them it may be off
 
 
-def greedy_choice(values: IntArray, weights: IntArray, capacity: int) -> tuple[BoolArray, int]:
+def greedy_choice(
+    values: IntArray, weights: IntArray, capacity: int, late: Callable[[], bool] = lambda: False
+) -> tuple[BoolArray, int]:
     """Take items by falling value per weight, each one that still fits; and Dantzig's bound.
 
     Parameters
     ----------
     values, weights, capacity : the knapsack, all > 0; not all items fit.
+    late : whether time is over: items far behind the break item that still fit are not looked for then.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def greedy_choice(values: IntArray, weights: IntArray, capacity: int) -> tuple[B
         bound = int(np.einsum("i,i", values, chosen)) + room * int(values[first]) // int(weights[first])
         room = _take_alike(values, weights, low, room, chosen)
     ratio = low
-    while room:
+    while room and not late():
         # Later items that still fit, the best of them first.
         rest, ratios = _fitting(values, weights, ratio, room)
         if not len(rest):
