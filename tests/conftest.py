@@ -67,12 +67,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file on one worker, where they load the same kernels and share what is prepared.
 
-    Files that take long and share nothing are dealt out test by test.
+    Files that take long and share nothing are dealt out test by test. Tests with a real Slurm mostly wait for it: all
+    are of one worker, beside which the others keep the cores busy.
     """
     for item in items:
         inside = item.path.relative_to(ROOT / "tests").parts
         if inside[-1] not in _APART and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("/".join(inside)))
+            item.add_marker(pytest.mark.xdist_group("slurm" if inside[0] == "slurm" else "/".join(inside)))
     if "PYTEST_XDIST_WORKER" in os.environ:
         # Groups of as many tests are dealt out in this order: of the single ones the long come first, not at the end.
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
