@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -37,6 +38,12 @@ OUT_OF_SERVICE = "#444444"
 
 FORMATS = ("png", "pdf", "svg")
 """Kinds of file that :func:`save` writes."""
+
+_CANVASES = {
+    "png": ("matplotlib.backends.backend_agg", "FigureCanvasAgg"),
+    "pdf": ("matplotlib.backends.backend_pdf", "FigureCanvasPdf"),
+    "svg": ("matplotlib.backends.backend_svg", "FigureCanvasSVG"),
+}
 
 # Without the time of writing: the same figure gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -140,21 +147,13 @@ def encoded(figure: Figure, kind: str) -> bytes:
 
 def _write(figure: Figure, file: IO[bytes], kind: str) -> None:
     """What ``savefig`` writes, which draws all twice: a first time to learn the layout, as drawing does anyway."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     shown, dpi = figure.canvas, figure.dpi
-    figure.dpi = _SETTINGS["savefig.dpi"]
+    module, name = _CANVASES[kind]
+    # First, for the one there is may belong to a window, which changes its size with the resolution.
+    canvas = getattr(import_module(module), name)(figure)
     try:
-        if kind == "png":
-            FigureCanvasAgg(figure).print_png(file, metadata=_METADATA[kind])
-        elif kind == "pdf":
-            from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
-            FigureCanvasPdf(figure).print_pdf(file, metadata=_METADATA[kind])
-        else:
-            from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-            FigureCanvasSVG(figure).print_svg(file, metadata=_METADATA[kind])
+        figure.dpi = _SETTINGS["savefig.dpi"]
+        getattr(canvas, f"print_{kind}")(file, metadata=_METADATA[kind])
     finally:
         figure.dpi = dpi
         figure.set_canvas(shown)

@@ -97,10 +97,10 @@ class _Case:
         return result
 
 
-def _global_state() -> tuple[bytes | int | float, ...]:
-    state: Any = np.random.get_state()  # noqa: NPY002  (whether somebody drew from it)
-    _, words, *further = state
-    return words.tobytes(), *further
+def _global_state() -> dict[str, Any]:
+    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002  (whether somebody drew from it)
+    numbers = {**state.pop("state"), **state}
+    return {name: each.tobytes() if isinstance(each, np.ndarray) else each for name, each in numbers.items()}
 
 
 def _states_what_it_is(solver: Any) -> None:

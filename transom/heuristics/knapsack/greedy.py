@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -50,11 +51,15 @@ class Greedy(TakesAll):
     def __call__(self, problem: Knapsack, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if budget.value is not None and budget.bound is not None:
             return  # another solver has begun with it
+
+        def late() -> bool:
+            return budget.seconds_left() == 0
+
         if len(problem) > SORTED and nothing_obvious(problem):
             # As below, without copies of a million items.
             unit, divisor = common_divisor(problem.values), common_divisor(problem.weights)
             capacity = problem.capacity - problem.capacity % divisor
-            chosen, bound = greedy_choice(problem.values, problem.weights, capacity, lambda: not budget.seconds_left())
+            chosen, bound = greedy_choice(problem.values, problem.weights, capacity, late)
             budget.found(_or_best_item(chosen, problem.values))
             budget.prove(bound - bound % unit)
             return
@@ -63,7 +68,7 @@ class Greedy(TakesAll):
             budget.found(reduced.taken)
             budget.prove(reduced.value)
             return
-        chosen, bound = _choice(reduced)
+        chosen, bound = _choice(reduced, late)
         budget.found(reduced.solution(_or_best_item(chosen, reduced.values)))
         budget.prove(reduced.value_of(bound))
 
@@ -76,10 +81,10 @@ def _or_best_item(chosen: BoolArray, values: IntArray) -> BoolArray:
     return chosen
 
 
-def _choice(reduced: Reduced) -> tuple[BoolArray, int]:
+def _choice(reduced: Reduced, late: Callable[[], bool]) -> tuple[BoolArray, int]:
     values, weights = reduced.values, reduced.weights
     if len(values) > SORTED:
-        return greedy_choice(values, weights, reduced.capacity)
+        return greedy_choice(values, weights, reduced.capacity, late)
     order = by_efficiency(values, weights)
     chosen = np.zeros(len(values), np.bool_)
     complete(chosen, weights, reduced.capacity, order)

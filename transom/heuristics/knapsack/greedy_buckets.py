@@ -1,7 +1,8 @@
 """The greedy answer and Dantzig's bound of large knapsacks, without sorting all items.
 
 A sample shows near which efficiency the break item is, so that one pass takes what is better; of what is near, only
-the bucket of the break item, and later items that still fit, are sorted. The answer is that of sorting everything.
+the bucket of the break item, and later items that still fit, are sorted. The answer is that of sorting everything,
+as long as there is time.
 """
 
 from __future__ import annotations
