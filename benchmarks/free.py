@@ -98,6 +98,8 @@ def main() -> int:
             enlarge = scaled if options.family == "scaled" else full
             drawn = (enlarge(problem, np.random.default_rng(seed)) for seed, problem in enumerate(problems))
             problems = [problem for problem in drawn if problem is not None]
+    if not problems:
+        parser.error("no windows: name files that hold some, or --family dense or alike")
     return report(problems, options.seconds, time.thread_time if options.cpu else time.perf_counter)
 
 
