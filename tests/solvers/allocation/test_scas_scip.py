@@ -81,6 +81,7 @@ def test_models_do_not_pile_up() -> None:
         for spec in ("scas-scip", "scas-flow:backend=scip"):
             solve(figure_2(), spec, ENDLESS)
         run_deferred()
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, Model)]
+        # Asked by type: a weak proxy that another test left behind raises where isinstance looks at its class.
+        assert not [thing for thing in gc.get_objects() if issubclass(type(thing), Model)]
     finally:
         gc.enable()

@@ -74,7 +74,8 @@ def test_models_do_not_pile_up() -> None:
     try:
         solve(problem, "scip", Stop(seconds=5))
         run_deferred()
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, Model)]
+        # Asked by type: a weak proxy that another test left behind raises where isinstance looks at its class.
+        assert not [thing for thing in gc.get_objects() if issubclass(type(thing), Model)]
     finally:
         gc.enable()
 
