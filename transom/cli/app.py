@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 
 from transom.cli.options.output import with_output_options
-from transom.cli.options.unset import check_given_only
+from transom.cli.options.plain import take_plain_values
 from transom.cli.output.help import explain
 
 _COMMANDS = (
@@ -45,7 +45,7 @@ _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
 
 def command_line(arguments: Sequence[str] = ()) -> Any:
     """What parses and runs a line: the command that it names, all of its group or all where it names none."""
-    check_given_only()
+    take_plain_values()
     return _put_together(tuple(_named(arguments)))
 
 

@@ -65,9 +65,9 @@ class Window(Frozen):
             raise ModelError(f"window: job {job.id} is submitted at {job.submit}, after now = {self.now}")
         if (running_end <= self.now).any() or (np.diff(running_end) < 0).any():
             raise ModelError(f"window: running_end must be > now = {self.now} and ascending")
-        both = np.intersect1d(self.queue.id, self.running.id)
-        if both.size:
-            raise ModelError(f"window: job {both[0]} is both queued and running")
+        both = set(self.running.id.tolist()).intersection(self.queue.id.tolist())
+        if both:
+            raise ModelError(f"window: job {min(both)} is both queued and running")
         used = np.append(
             self.running.nodes.sum(), self.running.demand.sum(axis=0) if len(self.running) else [0] * resources
         )
