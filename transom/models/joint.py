@@ -231,8 +231,9 @@ class Joint(Frozen):
         ]
         broken += [f"job {job} is mandatory and does not start" for job in self.mandatory.tolist() if not held[job]]
         if self.leaf_limits is not None:
-            pairs = np.unique(np.vstack((owner, self.tree.leaf[self.idle]))[:, owner >= 0], axis=1)
-            spans = np.bincount(pairs[0], minlength=jobs)
+            leaf, taken = self.tree.leaf[self.idle], owner >= 0
+            leaves = leaf.max(initial=0) + 1
+            spans = np.bincount(np.unique(owner[taken] * leaves + leaf[taken]) // leaves, minlength=jobs)
             broken += [
                 f"job {job} spans {spans[job]} leaf switches, and may span {self.leaf_limits[job]}"
                 for job in np.flatnonzero(spans > self.leaf_limits).tolist()

@@ -152,7 +152,7 @@ class Selection(Frozen):
         parents = window.queue.depends_on
         needed = frozen_ints(forced, "selection: forced", (-1,))
         must = np.isin(index, needed)
-        if must.sum() != np.unique(needed).size:
+        if must.sum() != len(set(needed.tolist())):
             raise ModelError(f"selection: forced jobs {needed.tolist()} are not all among the jobs")
         return cls(
             demands=requests,
