@@ -356,11 +356,11 @@ class Allocation(Frozen):
         if short.size:
             return [f"job {job} asks for {self.sizes[job]} nodes and gets {held[job]}" for job in short.tolist()]
         if self.leaf_limits is not None:
-            switches = self.leaf
-            spans = [len(np.unique(switches[owner == job])) for job in range(jobs)]
-            for job, limit in enumerate(self.leaf_limits.tolist()):
-                if spans[job] > limit:
-                    return [f"job {job} spans {spans[job]} leaf switches, and may span {limit}"]
+            spans = self.tree.leaf_spans(self.idle, owner, jobs)
+            wide = np.flatnonzero(spans > self.leaf_limits)
+            if wide.size:
+                job = int(wide[0])
+                return [f"job {job} spans {spans[job]} leaf switches, and may span {self.leaf_limits[job]}"]
         if self.node_types is not None:
             held_by = np.flatnonzero(owner >= 0)
             wrong = held_by[~self.allowed[owner[held_by], held_by]]

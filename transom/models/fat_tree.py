@@ -172,6 +172,19 @@ class FatTree(_Known, Frozen):
         ids = np.asarray(nodes, dtype=np.int64)
         return len(np.unique(self.leaf[ids])), len(np.unique(self.pod[ids]))
 
+    def leaf_spans(self, nodes: IntArray, owner: IntArray, jobs: int) -> IntArray:
+        """How many leaf switches the nodes of each job hang on, shape ``(jobs,)``.
+
+        Parameters
+        ----------
+        nodes : ids of nodes, shape ``(nodes,)``.
+        owner : position of the job of each of them, or -1, shape ``(nodes,)``.
+        jobs : number of jobs.
+        """
+        held, leaves = owner >= 0, self.num_leaves
+        pairs = np.unique(owner[held] * leaves + self.leaf[nodes[held]])
+        return np.bincount(pairs // leaves, minlength=jobs)
+
 
 _MOST = 10**8  # nodes of a tree; a document may claim any number
 

@@ -231,9 +231,7 @@ class Joint(Frozen):
         ]
         broken += [f"job {job} is mandatory and does not start" for job in self.mandatory.tolist() if not held[job]]
         if self.leaf_limits is not None:
-            leaf, taken = self.tree.leaf[self.idle], owner >= 0
-            leaves = leaf.max(initial=0) + 1
-            spans = np.bincount(np.unique(owner[taken] * leaves + leaf[taken]) // leaves, minlength=jobs)
+            spans = self.tree.leaf_spans(self.idle, owner, jobs)
             broken += [
                 f"job {job} spans {spans[job]} leaf switches, and may span {self.leaf_limits[job]}"
                 for job in np.flatnonzero(spans > self.leaf_limits).tolist()

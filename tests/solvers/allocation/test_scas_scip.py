@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.allocation_cases import figure_2, random_allocation
+from tests.living import living
 from transom import Stop, check, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, Allocation, ConstrainedPath, FatTree
@@ -81,7 +82,6 @@ def test_models_do_not_pile_up() -> None:
         for spec in ("scas-scip", "scas-flow:backend=scip"):
             solve(figure_2(), spec, ENDLESS)
         run_deferred()
-        # Asked by type: a weak proxy that another test left behind raises where isinstance looks at its class.
-        assert not [thing for thing in gc.get_objects() if issubclass(type(thing), Model)]
+        assert not living(Model)
     finally:
         gc.enable()

@@ -7,6 +7,7 @@ import gc
 import numpy as np
 import pytest
 
+from tests.living import living
 from transom import Stop, check, solve
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack
 from transom.models import Knapsack
@@ -74,8 +75,7 @@ def test_models_do_not_pile_up() -> None:
     try:
         solve(problem, "scip", Stop(seconds=5))
         run_deferred()
-        # Asked by type: a weak proxy that another test left behind raises where isinstance looks at its class.
-        assert not [thing for thing in gc.get_objects() if issubclass(type(thing), Model)]
+        assert not living(Model)
     finally:
         gc.enable()
 

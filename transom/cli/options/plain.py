@@ -20,8 +20,8 @@ class _Light:
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        of = param.type_descriptor
-        plain = taken(value, of.annotation, of.parameter_info)
+        stated = param.type_descriptor
+        plain = taken(value, stated.annotation, stated.parameter_info)
         return self._check(param).coerce(value, param=param, ctx=ctx) if plain is CHECK else plain
 
 
@@ -31,39 +31,48 @@ def take_plain_values() -> None:
     import typer.core
 
     parameter: Any = getattr(typer.core, "_TyperParameter", None)
-    if parameter is None:  # of an older version, which checks without that library
+    check = getattr(parameter, "get_runtime_param", None)
+    if check is None:  # of another version, which is left to check by itself
         return
-    light = _Light(parameter.get_runtime_param)
+    light = _Light(check)
     parameter.get_runtime_param = lambda self: self._runtime_param or light
 
 
-def taken(value: Any, kind: Any, of: Any) -> Any:
-    """What the parser would make of a value, where no more than a look at it says so."""
+def taken(value: Any, kind: Any, stated: Any) -> Any:
+    """What the parser would make of a value where a look at it says so, else :data:`CHECK`.
+
+    Parameters
+    ----------
+    value : a text or a default; several in a list or tuple.
+    kind : the type that the command states for the parameter.
+    stated : what else it states: limits, what a path must be, a parser of its own.
+    """
     if get_origin(kind) is list and isinstance(value, list | tuple):
-        items = [taken(each, get_args(kind)[0], of) for each in value]
+        items = [taken(each, get_args(kind)[0], stated) for each in value]
         return CHECK if any(each is CHECK for each in items) else items
-    if of.parser is not None:
+    if stated.parser is not None:
         return CHECK
     if kind is str or get_origin(kind) is Literal:
         return value if type(value) is str and (kind is str or value in get_args(kind)) else CHECK
     if kind is int or kind is float:
-        return _number(value, kind, of)
+        return _number(value, kind, stated)
     if kind is Path and type(value) is str:
-        return _path(value, of)
+        return _path(value, stated)
     return CHECK
 
 
-def _number(value: Any, kind: type[int] | type[float], of: Any) -> Any:
+def _number(value: Any, kind: type[int] | type[float], stated: Any) -> Any:
     if type(value) is str and len(value) < 16 and value.isascii() and value.replace(".", "", kind is float).isdigit():
         value = kind(value)
     elif type(value) is not kind:
         return CHECK
-    inside = (of.min is None or of.min <= value) and (of.max is None or value <= of.max)
+    inside = (stated.min is None or stated.min <= value) and (stated.max is None or value <= stated.max)
     return value if inside else CHECK
 
 
-def _path(value: str, of: Any) -> Any:
-    if of.resolve_path or of.writable or of.path_type is not None or not (of.file_okay and of.dir_okay):
+def _path(value: str, stated: Any) -> Any:
+    anything = stated.file_okay and stated.dir_okay and not stated.writable
+    if not anything or stated.resolve_path or stated.path_type is not None:
         return CHECK
-    there = os.access(value, os.R_OK if of.readable else os.F_OK)
-    return Path(value) if there or not (of.exists or os.access(value, os.F_OK)) else CHECK
+    there = os.access(value, os.R_OK if stated.readable else os.F_OK)
+    return Path(value) if there or not (stated.exists or os.access(value, os.F_OK)) else CHECK
