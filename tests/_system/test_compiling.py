@@ -1,20 +1,25 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.records import record
 from transom._system.source_digest import source_digest
+from transom.models.arrays import FloatArray, IntArray
 
 # Ctrl-C comes while the kernel that another one calls is compiled, as the compiler's own events say.
 INTERRUPTED = """
@@ -341,6 +346,61 @@ def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path
     script.write_text(DRAWING)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (0, "200\n", "")
+
+
+class Progress:
+    done: int
+
+
+class Pair(NamedTuple):
+    left: IntArray
+    right: FloatArray
+
+
+class Given(NamedTuple):
+    first: Progress
+    second: Progress
+
+
+@compiled
+def pressed_in_it(press, number, given):
+    press(number)
+    given.second.done += given.first.done
+    return Pair(np.arange(3), np.zeros((2, 2)))
+
+
+def test_ctrl_c_in_a_kernel_comes_out_of_it_as_such() -> None:
+    """At the first instruction of Python after it: making arrays and tuples for Python runs none."""
+    press = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(("raise", ctypes.CDLL(None)))
+    given = Given(record(Progress), record(Progress))
+    given.first.done = 2
+    result = pressed_in_it(press, 0, given)
+    assert (result.left.tolist(), result.right.shape) == ([0, 1, 2], (2, 2))
+    for presses in range(2, 5):
+        with pytest.raises(KeyboardInterrupt) as raised:
+            pressed_in_it(press, signal.SIGINT, given)
+        assert raised.value.__context__ is None
+        assert given.second.done == 2 * presses
+
+
+@compiled
+def counted(given):
+    given.second.done += given.first.done
+    return Pair(np.arange(3), np.zeros((2, 2)))
+
+
+def test_no_python_runs_on_the_way_into_a_kernel_and_out_of_it() -> None:
+    """Ctrl-C is raised in the first of it, and gets lost where the compiler's way in does not look for exceptions."""
+    ran: list[str] = []
+    given = Given(record(Progress), record(Progress))
+    counted(given)
+    way_in = counted._compiler()
+    sys.setprofile(lambda frame, event, _: ran.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        way_in(given)
+    finally:
+        sys.setprofile(None)
+    assert ran == ["counted", "<lambda>"]  # the profiler hears of the kernel, and a tuple is made in Python
 
 
 @no_refcount

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from transom._system.records import Record
+
 _LAYOUT = 0x1 | 0x2 | 0x100 | 0x400  # NumPy's flags: contiguous in C's or Fortran's order, aligned, writeable
 _SCALARS = {
     bool: "bool",
@@ -80,7 +82,7 @@ def example(description: Any) -> Any:
 def _fields(dtype: np.dtype[Any]) -> Any:
     if dtype.names is None:
         return dtype.str
-    return [issubclass(dtype.type, np.record), dtype.isalignedstruct, [[name, dtype[name].str] for name in dtype.names]]
+    return [issubclass(dtype.type, Record), dtype.isalignedstruct, [[name, dtype[name].str] for name in dtype.names]]
 
 
 def _dtype(fields: Any) -> np.dtype[Any]:
@@ -88,4 +90,4 @@ def _dtype(fields: Any) -> np.dtype[Any]:
         return np.dtype(fields)
     as_record, aligned, inside = fields
     kinds = np.dtype([(name, kind) for name, kind in inside], align=aligned)
-    return np.dtype((np.record, kinds)) if as_record else kinds
+    return np.dtype((Record, kinds)) if as_record else kinds

@@ -142,7 +142,7 @@ class compiled(Generic[Given, Returned]):
                 result = dispatcher.overloads[signature]
                 # A file for each: processes that add to one index side by side would lose what the others add.
                 symbol = blake2b(result.fndesc.mangled_name.encode(), digest_size=8).hexdigest()
-                kept = _cache_of(self._function, f"{digest}-{symbol}")
+                kept = _cache_of(self._function, f"{digest}-{symbol}-without-python")
                 entries.append(
                     with_entry(result, kept, self.options.get("_nrt", True))
                 )  # for as long as the dispatcher

@@ -8,7 +8,8 @@ when somebody asks for it.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from transom._system.linking import Part, optimise
 
@@ -85,6 +86,7 @@ def with_entry(result: Any, kept: Any, counted: bool) -> Any:
     entry = kept.load_overload(result.signature, result.target_context)
     if entry is None:
         context, description = result.target_context.subtarget(enable_nrt=counted), copy.copy(result.fndesc)
+        context.get_python_api = partial(_without_python(), context)
         description.env_name += ".entry"  # for constants of its own, which are kept with it
         environment = Environment.from_fndesc(description)
         entry = result._replace(
@@ -95,6 +97,42 @@ def with_entry(result: Any, kept: Any, counted: bool) -> Any:
         entry = entry._replace(entry_point=context.get_executable(entry.library, description, environment))
         kept.save_overload(result.signature, entry)
     return entry
+
+
+class _Constant(NamedTuple):
+    """An object that a way in names."""
+
+    value: Any
+
+
+@cache
+def _without_python() -> Any:
+    """What makes ways in that run no Python code between the call and the result.
+
+    The compiler's own asks a function in Python for the class of every array that it returns. Ctrl-C during a kernel
+    is raised in the first line of Python after it: there, where nobody looks for an exception. The class is a
+    constant of the way in here.
+    """
+    from numba.core.pythonapi import PythonAPI
+
+    class WithoutPython(PythonAPI):
+        _constants: Any = None
+
+        def get_env_manager(self, *given: Any) -> Any:
+            self._constants = super().get_env_manager(*given)
+            return self._constants
+
+        def serialize_object(self, value: Any) -> Any:
+            return super().serialize_object(value) if self._constants is None else _Constant(value)
+
+        def unserialize(self, given: Any) -> Any:
+            if not isinstance(given, _Constant):
+                return super().unserialize(given)
+            found = self._constants.read_const(self._constants.add_const(given.value))
+            self.incref(found)  # the caller owns what it gets
+            return found
+
+    return WithoutPython
 
 
 def with_address(result: Any) -> Any:

@@ -26,6 +26,17 @@ class _Held:
             self.before(number, frame)
 
 
+def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The Ctrl-C that an exception was made of, if any.
+
+    Libraries in C make exceptions of their own of what is raised in Python code that they call: NumPy a ``TypeError``
+    where it compares records, pybind11 an ``ImportError``.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Defer Ctrl-C until the block ends and raise it then; a second one is raised at once.
