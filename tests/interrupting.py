@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from threading import Timer
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 from transom import Stop, solve
@@ -37,7 +39,41 @@ def interrupted(case: Callable[..., tuple[Any, Solver]], runs: Sequence[Sequence
     return done.stdout.splitlines() + done.stderr.splitlines()
 
 
-def main(module: str, name: str, runs: str) -> None:
+def interrupted_often(case: Callable[..., tuple[Any, Solver]], given: Sequence[str], times: int) -> Counter[str]:
+    """How often each thing happened that a process said after Ctrl-C at random moments of a search.
+
+    Parameters
+    ----------
+    case, given : a function as for :func:`interrupted`, and its arguments.
+    times : how often to press.
+    """
+    command = [sys.executable, "-m", __name__, case.__module__, case.__name__, json.dumps(given), str(times)]
+    said: Counter[str] = Counter()
+    moments = random.Random(" ".join(given))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line == "searches\n":
+                sleep(0.01 + 0.15 * moments.random())
+                process.send_signal(signal.SIGINT)
+            else:
+                said[line.rstrip()] += 1
+    said[f"status {process.returncode}"] += 1
+    return said
+
+
+def main(module: str, name: str, runs: str, times: str = "") -> None:
+    if times:
+        problem, solver = getattr(import_module(module), name)(*json.loads(runs))
+        warm_up(solver, type(problem))
+        for _ in range(int(times)):
+            try:
+                print("searches", flush=True)
+                result = solve(problem, solver, Stop(seconds=30))
+                print("not interrupted:", result.reason, result.error, flush=True)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        return
     for run in json.loads(runs):
         problem, solver = getattr(import_module(module), name)(*run)
         warm_up(solver, type(problem))

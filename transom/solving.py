@@ -12,6 +12,7 @@ import numpy as np
 from transom import registry
 from transom._system.collector import collector_paused
 from transom._system.notices import timed
+from transom._system.signals import interrupt_behind
 from transom.errors import ModelError, SpecError, TransomError, UnsupportedError, shown
 from transom.models.arrays import expected, whole
 from transom.models.pareto_front import ParetoFront
@@ -193,6 +194,8 @@ def _call(problem: Problem, solver: Solver, budget: Budget, seed: int, start: An
     except WrongAnswer as wrong:
         return f"infeasible answer: {wrong}"
     except Exception as fault:  # what a solver raises is a result of the run, not the end of the program
+        if pressed := interrupt_behind(fault):
+            raise pressed from None
         return f"{type(fault).__name__}: {fault}".splitlines()[0]
     return None
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from transom._system.signals import interrupt_behind
 from transom.cli.output.compiling import CompilerNotice
 from transom.cli.output.console import display
 from transom.cli.output.steps import report_steps
@@ -69,6 +70,8 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError as error:
         return _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except Exception as error:
+        if interrupt_behind(error):
+            return _interrupted()
         if not hasattr(error, "format_message"):  # which the parser of the command line raises
             raise
         from transom.cli.output.usage import usage_message

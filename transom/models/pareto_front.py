@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transom.errors import ModelError
-from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, frozen_ints, model
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray, Like, as_array, frozen_ints, model
 from transom.models.hypervolume import share_along
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def hypervolume_share(values: IntArray, ceiling: IntArray) -> float:
     """
     if values.shape[1] == 0:
         return 1.0
-    points = np.unique((values + 1.0) / (ceiling + 1.0), axis=0)  # sorted: the sum must not depend on their order
+    points = _distinct((values + 1.0) / (ceiling + 1.0))  # sorted: the sum must not depend on their order
     if points.shape[1] == 1:
         return float(f"{points.max():.12g}")
     if points.shape[1] > EXACT_OBJECTIVES:
@@ -136,6 +136,14 @@ def hypervolume_share(values: IntArray, ceiling: IntArray) -> float:
     from moocore import hypervolume
 
     return float(f"{hypervolume(points, ref=np.zeros(points.shape[1]), maximise=True):.12g}")
+
+
+def _distinct(points: FloatArray) -> FloatArray:
+    # Not np.unique: it compares records, half of which is Python code, and makes a TypeError of Ctrl-C in there.
+    ranked = points[np.lexsort(points.T[::-1])]
+    new = np.ones(len(ranked), bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    return ranked[new]
 
 
 @cache

@@ -9,6 +9,7 @@ from importlib import import_module
 from threading import Event, Lock, Thread
 from typing import Any
 
+from transom._system.signals import interrupt_behind
 from transom.stop import Budget
 
 _LOOK = 0.1  # how long Ctrl-C may have to wait [s]
@@ -66,8 +67,8 @@ def import_back_end(module: str) -> None:
     try:
         import_module(module)
     except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise error.__cause__ from None
+        if pressed := interrupt_behind(error):
+            raise pressed from None
         raise
 
 
