@@ -37,7 +37,7 @@ test: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	@echo "The type checker, beside it the tests that are quick without compiled code, then all."
 	$(BIN)/mypy & types=$$!; NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m fast && \
-	$(BIN)/python -m pytest -m "not long" -n 3 --dist loadgroup $(ARGS); tests=$$?; wait $$types && exit $$tests
+	$(BIN)/python -m pytest -m "not long" -n 4 --dist loadgroup $(ARGS); tests=$$?; wait $$types && exit $$tests
 
 # The site: pages in docs/ and the docstrings of the package.
 docs: $(VENV)/.documented
