@@ -121,11 +121,13 @@ class _Trace:
 
     def _structures(self, line: int) -> list[int]:
         table = self._found.table
-        return table.sets[line, : table.numbers[line]].tolist()  # type: ignore[no-any-return]
+        found: list[int] = table.sets[line, : table.numbers[line]].tolist()
+        return found
 
     def _rows(self, line: int) -> list[int]:
         table = self._found.table
-        return table.row_sets[line, : table.row_numbers[line]].tolist()  # type: ignore[no-any-return]
+        found: list[int] = table.row_sets[line, : table.row_numbers[line]].tolist()
+        return found
 
     def _line(self, at: int, circle: bool) -> int:
         return int(line_of(at, self._entries, self._found.total, circle))
