@@ -62,18 +62,19 @@ def interrupted_often(case: Callable[..., tuple[Any, Solver]], given: Sequence[s
     return said
 
 
-def main(module: str, name: str, runs: str, times: str = "") -> None:
-    if times:
-        problem, solver = getattr(import_module(module), name)(*json.loads(runs))
-        warm_up(solver, type(problem))
-        for _ in range(int(times)):
-            try:
-                print("searches", flush=True)
-                result = solve(problem, solver, Stop(seconds=30))
-                print("not interrupted:", result.reason, result.error, flush=True)
-            except KeyboardInterrupt:
-                print("interrupted", flush=True)
-        return
+def search_often(module: str, name: str, given: str, times: str) -> None:
+    problem, solver = getattr(import_module(module), name)(*json.loads(given))
+    warm_up(solver, type(problem))
+    for _ in range(int(times)):
+        try:
+            print("searches", flush=True)
+            result = solve(problem, solver, Stop(seconds=30))
+            print("not interrupted:", result.reason, result.error, flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+
+
+def main(module: str, name: str, runs: str) -> None:
     for run in json.loads(runs):
         problem, solver = getattr(import_module(module), name)(*run)
         warm_up(solver, type(problem))
@@ -91,4 +92,4 @@ def main(module: str, name: str, runs: str, times: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (main if len(sys.argv) == 4 else search_often)(*sys.argv[1:])

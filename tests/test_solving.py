@@ -118,15 +118,25 @@ def test_ctrl_c_is_not_swallowed() -> None:
         raise KeyboardInterrupt
 
     def turned(*_: Any) -> None:
-        """What NumPy makes of Ctrl-C while it compares records."""
+        """What a library in C makes of it."""
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt as pressed:
-            raise TypeError("Cannot compare structured arrays") from pressed
+            raise SystemError("returned a result with an exception set") from pressed
 
     for solver in (interrupted, turned):
         with pytest.raises(KeyboardInterrupt):
             run(solver)
+
+
+def test_a_solver_that_fails_while_ctrl_c_is_handled_is_a_result() -> None:
+    def fails(*_: Any) -> None:
+        raise ValueError("no luck")
+
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert run(fails).error == "ValueError: no luck"
 
 
 def test_the_start_is_never_made_worse_and_must_be_feasible() -> None:

@@ -26,9 +26,9 @@ class Pressed(MetaPathFinder):
         if fullname == "transom.cli.app":
             try:
                 raise KeyboardInterrupt
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as pressed:
                 if self.turned:
-                    raise TypeError("a library in C made something else of it")  # noqa: B904
+                    raise TypeError("a library in C made something else of it") from pressed
                 raise
 
 

@@ -29,11 +29,12 @@ class _Held:
 def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
     """The Ctrl-C that an exception was made of, if any.
 
-    Libraries in C make exceptions of their own of what is raised in Python code that they call: NumPy a ``TypeError``
-    where it compares records, pybind11 an ``ImportError``.
+    Libraries in C make exceptions of their own of what is raised in Python code that they call, and state its cause:
+    the compiler's ways in a ``SystemError``, pybind11 an ``ImportError``. What merely happens while somebody handles
+    Ctrl-C is not made of it.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
+        error = error.__cause__
     return error
 
 
