@@ -254,6 +254,17 @@ def test_a_click_chooses_the_job_under_it(page: Any, out: Path) -> None:
     assert state(page)["job"] == row["job_id"]
 
 
+def test_a_link_is_followed_while_the_view_before_it_is_still_to_be_remembered(page: Any) -> None:
+    first, last = page.execute_script("""
+        const { from, to } = transom.state(), third = Math.round((to - from) / 3);
+        location.hash = `#t=${from + third}:${from + 2 * third}`;
+        history.replaceState(null, "", "#shown=sjf-easy");  // before the event of the line above
+        return [from + third, from + 2 * third];
+    """)
+    wait_for(page, f"return transom.state().from === {first}")
+    assert state(page)["to"] == last
+
+
 def test_wheel_and_keys_zoom_and_a_link_reopens_the_view(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 

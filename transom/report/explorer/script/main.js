@@ -229,10 +229,10 @@ function put(policy, settings) {
 }
 
 // The recorded replays are there at once, that of the page when it is done.
-function restore() {
-  const told = fromFragment(location.hash, usual, [...page.recorded.map((policy) => policy.label), "what if"]);
+function restore(hash) {
+  const told = fromFragment(hash, usual, [...page.recorded.map((policy) => policy.label), "what if"]);
   const { load, size, accuracy, shown: asked } = told, settings = { load, size, accuracy, replayed: told.replayed && !page.trace.refused };
-  const named = new URLSearchParams(location.hash.slice(1)).has("shown");
+  const named = new URLSearchParams(hash.slice(1)).has("shown");
   const choose = () => {
     if (!named) return;
     const known = asked.filter((label) => labels().includes(label));
@@ -259,12 +259,13 @@ document.getElementById("closer").addEventListener("click", KEYS["+"]);
 document.getElementById("wider").addEventListener("click", KEYS["-"]);
 setUpSearch(page, chooseJob, chooseUser);
 window.addEventListener("resize", redraw);
-window.addEventListener("hashchange", restore);
+// The address may have been remembered anew since: the event says what was asked for.
+window.addEventListener("hashchange", (event) => restore(new URL(event.newURL).hash));
 window.addEventListener("beforeprint", draw);
 window.addEventListener("afterprint", redraw);
 matchMedia("print").addEventListener("change", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-restore();
+restore(location.hash);
 draw();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));
 
