@@ -165,14 +165,14 @@ class compiled(Generic[Given, Returned]):
 
 
 def _without_constants(find: Callable[..., Any]) -> Callable[..., Any]:
-    """How a function is found for a call from compiled code: one for all integers.
+    """How a function is found for a call from compiled code: one for all integers, one for True and False.
 
-    The compiler would make another function for each number that stands in a call, which takes seconds for nothing.
+    The compiler would make another function for each constant that stands in a call, which takes seconds for nothing.
     """
-    from numba.types import IntegerLiteral, unliteral
+    from numba.types import BooleanLiteral, IntegerLiteral, unliteral
 
     def plain(kind: Any) -> Any:
-        return unliteral(kind) if isinstance(kind, IntegerLiteral) else kind
+        return unliteral(kind) if isinstance(kind, BooleanLiteral | IntegerLiteral) else kind
 
     def found(args: Iterable[Any], kwargs: dict[str, Any]) -> Any:
         return find([plain(each) for each in args], {name: plain(each) for name, each in kwargs.items()})
