@@ -94,12 +94,14 @@ class compiled(Generic[Given, Returned]):
             from transom._system.entry_points import with_entry, without_code
             from transom._system.lean_compiler import make_lean
             from transom._system.lean_lowering import write_less
+            from transom._system.lean_passes import optimise_once
             from transom._system.linking import declare_findings
         if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
             self._dispatcher = self._function
             return self._function
         make_lean()
         write_less()
+        optimise_once()
         declare_findings()
         dispatcher = njit(**self.options)(self._function)
         digest = kernel_digest(self, source_digest)
