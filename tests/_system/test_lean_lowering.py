@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -163,6 +164,29 @@ def test_memory_of_arrays_made_within_is_let_go() -> None:
     for _ in range(20):
         put_together(large._replace(number=1_000_000))
     assert process.memory_info().rss - before < 40e6  # an array takes 8e6
+
+
+def in_parallel(values: Any, first: Any, level: float) -> Any:
+    total, made = 0.0, np.zeros(len(values))
+    scale = level + 1
+    for place in numba.prange(len(values)):
+        made[place] = values[place] * scale + first[0]
+        total += made[place]
+    return total, made
+
+
+def generated(record: Outer) -> Any:
+    scale = record.inner.level
+    for place in range(record.number):
+        yield record.first[place] * scale, record.second
+
+
+def test_functions_of_others_compile_as_well() -> None:
+    called(given())  # the compiler is as we leave it
+    values, others = np.arange(50.0), np.arange(3, 6)
+    parallel = numba.njit(parallel=True)(in_parallel)
+    assert equal(parallel(values, others, 0.5), in_parallel(values, others, 0.5))
+    assert equal(tuple(numba.njit(generated)(given())), tuple(generated(given())))
 
 
 # How many instructions the compiler writes, as it is or as we leave it.

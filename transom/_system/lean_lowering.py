@@ -122,13 +122,15 @@ def _keep_variables_out_of_memory() -> None:
     from numba.core.ir import Arg, Assign
     from numba.core.lowering import Lower
 
+    find_within_blocks = Lower._find_singly_assigned_variable
     assign, store, load, delete = Lower.lower_assign, Lower.storevar, Lower.loadvar, Lower.delvar
 
     def find(lower: Any) -> None:
-        lower._singly_assigned_vars, lower._blk_local_varmap = set(), {}
         lower._borrowed, lower._owned = set(), {}
-        if lower.func_ir.func_id.is_generator:
+        if lower.func_ir.func_id.is_generator or lower.flags.auto_parallel.enabled:  # which look into the memory
+            find_within_blocks(lower)
             return
+        lower._singly_assigned_vars, lower._blk_local_varmap = set(), {}
         homes, uses = defaultdict(list), defaultdict(set)
         for home, block in lower.blocks.items():
             for each in block.find_insts(Assign):
