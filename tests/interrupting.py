@@ -34,7 +34,7 @@ def interrupted(case: Callable[..., tuple[Any, Solver]], runs: Sequence[Sequence
     -------
     A line for each of the runs, which ends in ``interrupted`` if all is well, and whatever else was printed.
     """
-    command = [sys.executable, "-m", __name__, case.__module__, case.__name__, json.dumps(runs)]
+    command = [sys.executable, "-m", __name__, "once", case.__module__, case.__name__, json.dumps(runs)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     return done.stdout.splitlines() + done.stderr.splitlines()
 
@@ -47,7 +47,7 @@ def interrupted_often(case: Callable[..., tuple[Any, Solver]], given: Sequence[s
     case, given : a function as for :func:`interrupted`, and its arguments.
     times : how often to press.
     """
-    command = [sys.executable, "-m", __name__, case.__module__, case.__name__, json.dumps(given), str(times)]
+    command = [sys.executable, "-m", __name__, "often", case.__module__, case.__name__, json.dumps(given), str(times)]
     said: Counter[str] = Counter()
     moments = random.Random(" ".join(given))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -74,7 +74,7 @@ def search_often(module: str, name: str, given: str, times: str) -> None:
             print("interrupted", flush=True)
 
 
-def main(module: str, name: str, runs: str) -> None:
+def search_once(module: str, name: str, runs: str) -> None:
     for run in json.loads(runs):
         problem, solver = getattr(import_module(module), name)(*run)
         warm_up(solver, type(problem))
@@ -92,4 +92,4 @@ def main(module: str, name: str, runs: str) -> None:
 
 
 if __name__ == "__main__":
-    (main if len(sys.argv) == 4 else search_often)(*sys.argv[1:])
+    {"once": search_once, "often": search_often}[sys.argv[1]](*sys.argv[2:])

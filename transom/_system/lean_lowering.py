@@ -1,6 +1,6 @@
 """What the compiler writes for LLVM, written with less: a third of the instructions, for the same machine code.
 
-The compiler hands records over field by field. It puts them together at the begin of a function, keeps them in memory,
+The compiler hands records over field by field. It puts them together at the start of a function, keeps them in memory,
 and takes them apart again for every access and every call; so it does with arrays. LLVM finds out that all of this
 comes to nothing, after the compiler has written it down and LLVM has read it. Here
 
@@ -126,8 +126,10 @@ def _keep_variables_out_of_memory() -> None:
     assign, store, load, delete = Lower.lower_assign, Lower.storevar, Lower.loadvar, Lower.delvar
 
     def find(lower: Any) -> None:
-        lower._borrowed, lower._owned = set(), {}
-        if lower.func_ir.func_id.is_generator or lower.flags.auto_parallel.enabled:  # which look into the memory
+        lower._borrowed, lower._owned, function = set(), {}, lower.func_ir.func_id
+        # All of these look for variables in memory.
+        lower._stores_all = function.is_generator or lower.flags.auto_parallel.enabled or lower._disable_sroa_like_opt
+        if lower._stores_all:
             find_within_blocks(lower)
             return
         lower._singly_assigned_vars, lower._blk_local_varmap = set(), {}
@@ -153,7 +155,7 @@ def _keep_variables_out_of_memory() -> None:
             lower._singly_assigned_vars.add(name)
 
     def lower_assign(lower: Any, kind: Any, instruction: Any) -> Any:
-        if instruction.target.name not in lower._borrowed or lower._disable_sroa_like_opt:
+        if instruction.target.name not in lower._borrowed:
             return assign(lower, kind, instruction)
         lower.incref = lambda *_: None
         try:
@@ -162,16 +164,14 @@ def _keep_variables_out_of_memory() -> None:
             del lower.incref
 
     def nothing_to_count(lower: Any, name: str) -> bool:
-        if lower._disable_sroa_like_opt or lower.func_ir.func_id.is_generator:
-            return False
-        return not _is_counted(lower.context, lower.typeof(name))
+        return not (lower._stores_all or _is_counted(lower.context, lower.typeof(name)))
 
     def storevar(lower: Any, value: Any, name: str, argidx: Any = None) -> None:
         if name not in lower._singly_assigned_vars and nothing_to_count(lower, name):
             lower.builder.store(value, lower.getvar(name))
             return
         store(lower, value, name, argidx)
-        if name in lower._owned and not lower._disable_sroa_like_opt:
+        if name in lower._owned:
             lower._owned[name] = value
 
     def loadvar(lower: Any, name: str) -> Any:
@@ -179,8 +179,7 @@ def _keep_variables_out_of_memory() -> None:
         return load(lower, name) if found is None else found
 
     def delvar(lower: Any, name: str) -> None:
-        borrowed = name in lower._borrowed and not lower._disable_sroa_like_opt
-        if not borrowed and not nothing_to_count(lower, name):
+        if name not in lower._borrowed and not nothing_to_count(lower, name):
             delete(lower, name)
 
     Lower._find_singly_assigned_variable = find
@@ -188,57 +187,66 @@ def _keep_variables_out_of_memory() -> None:
 
 
 def _keep_arrays_out_of_memory() -> None:
-    from numba.core.cgutils import alloca_once
     from numba.np import arrayobj
 
     make = arrayobj.make_array
 
     @cache
     def make_array(kind: Any) -> Any:
-        proxy = make(kind)
-        if kind.as_array is not kind:
-            return proxy
-        shape = proxy.shape.fget
-
-        class Array(proxy):  # type: ignore[misc, valid-type]
-            def __init__(self, context: Any, builder: Any, value: Any = None, ref: Any = None) -> None:
-                if value is None or ref is not None:
-                    super().__init__(context, builder, value, ref)
-                    return
-                self._context, self._builder, self._whole = context, builder, value
-                self._datamodel = context.data_model_manager[self._fe_type]
-                self._be_type = self._get_be_type(self._datamodel)
-                self._block, self._place = builder.block, builder.block.instructions[-1:]
-
-            def __getattr__(self, field: str) -> Any:
-                if field in ("_value", "_outer_ref") and "_whole" in self.__dict__:
-                    return self._into_memory()
-                return super().__getattr__(field)
-
-            def _into_memory(self) -> Any:
-                builder, block, before = self._builder, self._block, self._place
-                self._value = self._outer_ref = alloca_once(builder, self._be_type)
-                with builder.goto_block(block):
-                    made = builder.store(self._whole, self._value)
-                block.instructions.remove(made)
-                block.instructions.insert(block.instructions.index(before[0]) + 1 if before else 0, made)
-                del self._whole
-                return self._value
-
-            def __getitem__(self, index: int) -> Any:
-                if "_whole" in self.__dict__:
-                    return self._builder.extract_value(self._whole, index)
-                return super().__getitem__(index)
-
-            def _getvalue(self) -> Any:
-                return self._whole if "_whole" in self.__dict__ else super()._getvalue()
-
-            @property
-            def shape(self) -> Any:
-                if "_whole" in self.__dict__:
-                    return self[self._datamodel.get_field_position("shape")]
-                return shape(self)
-
-        return Array
+        stored = make(kind)
+        return type("Array", (_Unstored, stored), {}) if kind.as_array is kind else stored
 
     arrayobj.make_array = make_array
+
+
+class _Unstored:
+    """What the compiler handles an array by: it is stored when somebody changes it or asks where it lies, not before.
+
+    Mixed into the compiler's own, which stores it at once.
+    """
+
+    _whole: Any = None  # the array, until it is stored
+
+    def __init__(self, context: Any, builder: Any, value: Any = None, ref: Any = None) -> None:
+        if value is None or ref is not None:
+            above: Any = super()
+            above.__init__(context, builder, value, ref)
+            return
+        self._context, self._builder, self._whole = context, builder, value
+        self._datamodel = context.data_model_manager[self._fe_type]
+        self._be_type = self._get_be_type(self._datamodel)
+        self._block, self._before = builder.block, builder.block.instructions[-1:]
+
+    def __getattr__(self, field: str) -> Any:
+        if field in ("_value", "_outer_ref") and self._whole is not None:
+            return self._store()
+        above: Any = super()
+        return above.__getattr__(field)
+
+    def _store(self) -> Any:
+        from numba.core.cgutils import alloca_once
+
+        self._value = self._outer_ref = alloca_once(self._builder, self._be_type)
+        with self._builder.goto_block(self._block):
+            made = self._builder.store(self._whole, self._value)
+        # Where it was handed over: whoever changes it may do so in a branch.
+        written = self._block.instructions
+        written.remove(made)
+        written.insert(written.index(self._before[0]) + 1 if self._before else 0, made)
+        self._whole = None
+        return self._value
+
+    def __getitem__(self, index: int) -> Any:
+        if self._whole is not None:
+            return self._builder.extract_value(self._whole, index)
+        above: Any = super()
+        return above.__getitem__(index)
+
+    def _getvalue(self) -> Any:
+        above: Any = super()
+        return above._getvalue() if self._whole is None else self._whole
+
+    @property
+    def shape(self) -> Any:
+        above: Any = super()
+        return above.shape if self._whole is None else self[self._datamodel.get_field_position("shape")]
