@@ -423,7 +423,7 @@ def test_what_borrows_its_arrays_makes_none() -> None:
     given = np.arange(3)
     assert added(given, 2) == 2
     assert given.tolist() == [2, 3, 4]
-    with pytest.raises(NumbaError, match="Only accept returning of array"):
+    with pytest.raises(NumbaError, match="NRT required but not enabled"):
         filled(1)
 
 

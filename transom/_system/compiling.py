@@ -24,6 +24,7 @@ from numpy.random import Generator
 from transom._system import notices
 from transom._system.argument_types import described
 from transom._system.cache_folder import cache_folder
+from transom._system.collector import collector_paused
 from transom._system.compiler_flags import quick
 from transom._system.kernel_digest import kernel_digest
 from transom._system.prebuilt import prebuilt
@@ -93,6 +94,7 @@ class compiled(Generic[Given, Returned]):
 
             from transom._system.entry_points import with_entry, without_code
             from transom._system.lean_compiler import make_lean
+            from transom._system.lean_library import write_in_place
             from transom._system.lean_lowering import write_less
             from transom._system.lean_passes import optimise_once
             from transom._system.linking import declare_findings
@@ -121,6 +123,7 @@ class compiled(Generic[Given, Returned]):
             if found is None and _await_turn(place):
                 found = load_one(signature, target)
             if found is None:
+                write_in_place()
                 missing.append(signature)
                 if (reason := cache_folder().refused) is not None:
                     _report_not_kept(reason)
@@ -129,7 +132,7 @@ class compiled(Generic[Given, Returned]):
             return found
 
         def compile_whole(signature: Any) -> Any:
-            with uninterrupted():
+            with uninterrupted(), collector_paused():  # most of what the compiler makes lives until it is done
                 began = time.monotonic()
                 try:
                     return compile_one(signature)
@@ -141,7 +144,7 @@ class compiled(Generic[Given, Returned]):
 
         def compile_for_python(*args: Any, **kwargs: Any) -> Any:
             compile_for_call(*args, **kwargs)
-            with uninterrupted(), global_compiler_lock:
+            with uninterrupted(), collector_paused(), global_compiler_lock:
                 signature = tuple(map(dispatcher.typeof_pyval, args))
                 result = dispatcher.overloads[signature]
                 # A file for each: processes that add to one index side by side would lose what the others add.
