@@ -3,7 +3,7 @@
     python -m benchmarks.startup            # bytecode and compiled kernels are there; and without bytecode
     python -m benchmarks.startup --cold     # also with an empty cache of kernels, which takes minutes
     python -m benchmarks.startup --python /elsewhere/bin/python     # of an environment with an installed wheel
-    python -m benchmarks.startup --all-kernels   # what it takes to compile the kernels of the package, nothing else
+    python -m benchmarks.startup --all-kernels   # what it takes to compile all kernels that a wheel holds, nothing else
 
 "compiler" says whether a command imports it. Each command runs once unseen, then `--rounds` times; the least counts.
 Figures of one table are of one moment of one machine.
@@ -65,30 +65,17 @@ KERNELS = (
 )
 
 
-# Together they run most kernels of the package.
-EVERYTHING = (
-    "simulate {trace} --jobs 300 --policy fcfs --policy fcfs-easy --policy fcfs-conservative",
-    "simulate {trace} --jobs 300 --policy wfp3 --policy wfp3-easy --policy wfp3-conservative",
-    "simulate {trace} --jobs 300 --policy fcfs-easy --policy sjf-conservative --outages mtbf=300d,mttr=4h "
-    "--on-failure lose",
-    "simulate {trace} --jobs 300 --policy dp=window:solver=dp --policy optimization",
-    "simulate {trace} --jobs 60 --policy bbsched --policy multisched --policy weighted --policy constrained",
-    "simulate {trace} --jobs 100 --policy dras-pg:anywhere=yes --policy dras-dql:anywhere=yes --policy random",
-    "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate scas-dp --rule static",
-    "simulate {trace} --jobs 300 --policy fcfs-easy --cluster fat-tree:k=20 --allocate best-fit --rule dynamic",
-    *(command for command in KERNELS if command.startswith("solve")),
-    "bench run --instances {scas} --solver scas-lagrangian --solver scas-flow --solver nsa --seconds 0.1 "
-    "--out {made}/scas",
-    "bench run --instances {dcas} --solver dcas-exact --solver dp-polish --solver nsa --solver nsa-cost --seconds 0.1 "
-    "--out {made}/dcas",
-    "bench run --instances {free} --solver free-exact --solver count-search --solver sa --seconds 0.1 "
-    "--out {made}/free",
-    "bench run --instances {selection} --solver pareto-dp --solver exhaustive --solver epsilon --solver bbsched-ga "
-    "--seconds 0.1 --out {made}/selection",
-    "bench run --instances {csp} --solver csp-dp --solver csp-lagrangian --seconds 0.1 --out {made}/csp",
-    "bench run smoke --out {made}/smoke",
-    "report {made}/smoke -o {made}/report.html",
-)
+# Compiles what Python calls, and what that calls, for types of arguments as a wheel has them.
+EVERYTHING = """
+import json, sys
+from importlib import import_module
+from transom._system.argument_types import example
+
+for name, calls in json.load(sys.stdin).items():
+    home, _, own = name.rpartition(".")
+    for types in calls:
+        getattr(import_module(home), own)._compiler()._compile_for_args(*map(example, types))
+"""
 
 
 def main() -> None:
@@ -161,22 +148,21 @@ class Started(NamedTuple):
 
 
 def all_kernels() -> None:
-    """Print what commands take that find no compiled kernels, beyond what they take when they run again."""
-    rows, total = [], 0.0
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
-        given, started = dict(_small(Path(folder))), Started(sys.executable, folder)
-        for name in EVERYTHING:
-            taken = []
-            for again in ("once", "again"):
-                command = name.format(**given, made=f"{folder}/{again}").split()
-                taken.append(started.seconds(command, XDG_CACHE_HOME=empty))
-            total += taken[0] - taken[1]
-            rows.append([name.partition(" --out")[0], number(taken[0] - taken[1], 1), number(total, 1)])
-            print(f"{total:6.1f} s after transom {rows[-1][0]}", file=sys.stderr, flush=True)
+    """Print what a process takes that finds no compiled kernels, beyond what it takes when it runs again."""
+    run = [sys.executable, "-W", "ignore"]
+    functions = subprocess.run([*run, "-m", "transom.foreseen"], stdout=subprocess.PIPE, check=True).stdout
+    taken = []
+    with tempfile.TemporaryDirectory() as empty:
+        for _ in range(2):
+            before = os.times()
+            environment = {**os.environ, "XDG_CACHE_HOME": empty}
+            subprocess.run([*run, "-c", EVERYTHING], input=functions, env=environment, check=True)
+            after = os.times()
+            taken.append(after.children_user + after.children_system - before.children_user - before.children_system)
         kept = {path.name.split("-")[0] for path in (Path(empty) / "transom" / "kernels").glob("*.nbi")}
-    print_table("CPU time of compiling what commands need that none before needed", ["command", "[s]", "sum [s]"], rows)
     missing = sorted(_names() - kept)
-    print(f"{len(kept)} kernels compiled; {len(missing)} are not reached: {', '.join(missing)}")
+    print(f"{taken[0] - taken[1]:.1f} s of CPU for {len(kept)} kernels ({taken[1]:.1f} s to load them again)")
+    print(f"{len(missing)} are not reached: {', '.join(missing)}")
 
 
 def _names() -> set[str]:

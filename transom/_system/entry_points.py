@@ -151,10 +151,14 @@ def _around(result: Any, context: Any, description: Any, environment: Any, creat
     context.refresh()  # a kept kernel was loaded without what the compiler knows of types
     library = context.codegen().create_library(f"entry {description.unique_name}")
     library.enable_object_caching()
-    optimise = library._optimize_final_module
+
+    def take_in(module: Any) -> None:
+        module.data_layout = library.codegen._data_layout
 
     def optimise_way_in() -> None:
-        optimise()
+        # Once, and lightly: it is straight, and calls functions of Python.
+        passes, builder = library.codegen._module_pass_manager(opt=2, loop_vectorize=False, slp_vectorize=False)
+        passes.run(library._final_module, builder)
         way_in = {each.name for each in library._final_module.functions if not each.is_declaration}
         library._shared_module = library._final_module.clone()
         library._final_module.link_in(result.library._get_module_for_linking(), preserve=True)
@@ -162,7 +166,7 @@ def _around(result: Any, context: Any, description: Any, environment: Any, creat
             if not function.is_declaration and function.name not in way_in:
                 function.linkage = "internal"
 
-    library._optimize_final_module = optimise_way_in
+    library._optimize_functions, library._optimize_final_module = take_in, optimise_way_in
     with global_compiler_lock:
         with context.push_code_library(library):
             getattr(context, create)(library, description, environment, None)
