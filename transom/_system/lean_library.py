@@ -2,7 +2,7 @@
 
 ``np.empty``, ``np.zeros``, ``np.full``, ``np.arange`` of one number, ``max``, ``min`` and ``int`` stand in most
 kernels. The compiler has Python functions for them, which it types, lowers and optimises in each process for all types
-of arguments: a twelfth of the time that our kernels take. They come to a few calls of the compiler's own tools, which
+of arguments: a tenth of the time that our kernels take. They come to a few calls of the compiler's own tools, which
 stand here. Keywords, and types that our kernels do not hand over, take the compiler's way.
 
 An array that is put into a slice of another shape is an error, whose text names both shapes. To put such a text
