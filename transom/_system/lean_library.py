@@ -64,23 +64,25 @@ def _plain(kind: Any) -> bool:
     return isinstance(kind, types.Integer | types.Float | types.Boolean)
 
 
-def _array(_: Any, shape: Any = None, dtype: Any = None, *more: Any) -> Any:
-    from numba.core import types
-    from numba.core.typing.npydecl import parse_dtype, parse_shape
-
-    dimensions, kind = parse_shape(shape), types.float64 if dtype is None else parse_dtype(dtype)
-    return types.Array(kind, dimensions, "C") if dimensions and _plain(kind) and not more else None
-
-
-def _full_array(context: Any, shape: Any = None, fill: Any = None, dtype: Any = None, *more: Any) -> Any:
+def _of(kind: Any, shape: Any) -> Any:
     from numba.core import types
     from numba.core.typing.npydecl import parse_shape
 
-    if dtype is not None or more:
-        found = _array(context, shape, dtype, *more)
-        return found if _plain(fill) else None
     dimensions = parse_shape(shape)
-    return types.Array(fill, dimensions, "C") if dimensions and _plain(fill) else None
+    return types.Array(kind, dimensions, "C") if dimensions and _plain(kind) else None
+
+
+def _array(_: Any, shape: Any = None, dtype: Any = None, *more: Any) -> Any:
+    from numba.core import types
+    from numba.core.typing.npydecl import parse_dtype
+
+    return None if more else _of(types.float64 if dtype is None else parse_dtype(dtype), shape)
+
+
+def _full_array(_: Any, shape: Any = None, fill: Any = None, dtype: Any = None, *more: Any) -> Any:
+    from numba.core.typing.npydecl import parse_dtype
+
+    return None if more or not _plain(fill) else _of(fill if dtype is None else parse_dtype(dtype), shape)
 
 
 def _counting(_: Any, *given: Any) -> Any:
@@ -123,25 +125,24 @@ def _zeros(context: Any, builder: Any, call: Any, given: Any) -> Any:
 
 
 def _full(context: Any, builder: Any, call: Any, given: Any) -> Any:
-    kind = call.return_type.dtype
-    fill = context.cast(builder, given[1], call.args[1], kind)
-    return _filled(context, builder, call, _made(context, builder, call, given[0]), lambda _: fill)
+    fill = context.cast(builder, given[1], call.args[1], call.return_type.dtype)
+    return _filled(context, builder, call, given[0], lambda _: fill)
 
 
 def _arange(context: Any, builder: Any, call: Any, given: Any) -> Any:
     count, none = given[0], context.get_constant(call.args[0], 0)
     count = builder.select(builder.icmp_signed(">", count, none), count, none)
-    return _filled(context, builder, call, _made(context, builder, call, count), lambda place: place)
+    return _filled(context, builder, call, count, lambda place: place)
 
 
-def _filled(context: Any, builder: Any, call: Any, array: Any, value: Callable[[Any], Any]) -> Any:
+def _filled(context: Any, builder: Any, call: Any, shape: Any, value: Callable[[Any], Any]) -> Any:
     """An array with a value at each place, as if it had one dimension."""
     from numba.core.cgutils import for_range
 
+    array = _made(context, builder, call, shape)
     data = array.data
     with for_range(builder, array.nitems) as loop:
-        where = builder.gep(data, [loop.index])
-        context.pack_value(builder, call.return_type.dtype, value(loop.index), where)
+        context.pack_value(builder, call.return_type.dtype, value(loop.index), builder.gep(data, [loop.index]))
     return array._getvalue()
 
 
