@@ -108,9 +108,9 @@ class compiled(Generic[Given, Returned]):
         dispatcher = njit(**self.options)(self._function)
         digest = kernel_digest(self, source_digest)
         dispatcher._cache = _cache_of(self._function, f"{digest}-linked", coded=False)
-        compile_one, load_one = dispatcher.compile, dispatcher._cache.load_overload
         name = _name(self._function)
         place, missing = _place(name), list[Any]()
+        compile_one, load_one = dispatcher.compile, _in_turn(dispatcher._cache.load_overload, place)
         compile_bare, compile_for_call, entries = (
             dispatcher._compiler.compile,
             dispatcher._compile_for_args,
@@ -120,8 +120,6 @@ class compiled(Generic[Given, Returned]):
         # The compiler holds its own lock when it asks its cache: threads of one process never wait for each other here.
         def load(signature: Any, target: Any) -> Any:
             found = load_one(signature, target)
-            if found is None and _await_turn(place):
-                found = load_one(signature, target)
             if found is None:
                 write_in_place()
                 missing.append(signature)
@@ -149,12 +147,15 @@ class compiled(Generic[Given, Returned]):
                 result = dispatcher.overloads[signature]
                 # A file for each: processes that add to one index side by side would lose what the others add.
                 symbol = blake2b(result.fndesc.mangled_name.encode(), digest_size=8).hexdigest()
-                kept = _cache_of(self._function, f"{digest}-{symbol}-without-python")
-                entries.append(
-                    with_entry(result, kept, self.options.get("_nrt", True))
-                )  # for as long as the dispatcher
-                dispatcher._insert([each._code for each in signature], entries[-1].entry_point)
-                return entries[-1].entry_point
+                kept, own_place = _cache_of(self._function, f"{digest}-{symbol}-without-python"), _place(symbol)
+                kept.load_overload = _in_turn(kept.load_overload, own_place)
+                try:
+                    entry = with_entry(result, kept, self.options.get("_nrt", True))
+                finally:
+                    _end_turn(own_place)
+                entries.append(entry)  # for as long as the dispatcher
+                dispatcher._insert([each._code for each in signature], entry.entry_point)
+                return entry.entry_point
 
         def without_machine_code(flags: Any) -> Any:
             flags.no_compile = True
@@ -344,7 +345,7 @@ def _report_not_kept(reason: str) -> None:
 
 
 def _place(name: str) -> int:
-    """The byte of the file of turns that stands for a kernel."""
+    """The byte of the file of turns that stands for a kernel, or for a way into one."""
     return int.from_bytes(blake2b(name.encode(), digest_size=5).digest())
 
 
@@ -358,7 +359,7 @@ def _turns() -> int | None:
 
 
 def _await_turn(place: int) -> bool:
-    """Wait until no other process compiles this kernel; False where that cannot be known or takes too long."""
+    """Wait until no other process compiles the same; False where that cannot be known or takes too long."""
     turns, end = _turns(), time.monotonic() + _PATIENCE
     while turns is not None:
         try:
@@ -371,6 +372,19 @@ def _await_turn(place: int) -> bool:
         except OSError:  # a file system without locks
             break
     return False
+
+
+def _in_turn(load: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """Load from a cache; what is not there yet, after the turn of the process that is about to put it there.
+
+    Whoever gets None has the turn, and ends it.
+    """
+
+    def loaded(*given: Any) -> Any:
+        found = load(*given)
+        return load(*given) if found is None and _await_turn(place) else found
+
+    return loaded
 
 
 def _end_turn(place: int) -> None:
