@@ -64,8 +64,8 @@ test-long: $(VENV)/.tested
 # A machine that keeps Python from writing bytecode would compile every module anew in each of the tests' processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Some packages hold templates that no Python compiles: they are left as they are.
-COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib transom || true
+# Nobody imports the tests of packages. Some packages hold templates that no Python compiles: they stay as they are.
+COMPILE = $(BIN)/python -m compileall -qq -j 0 -x 'site-packages/.*/tests/' $(VENV)/lib transom || true
 
 # The core alone, then the extra of the tests on top of it.
 $(VENV)/.installed: pyproject.toml constraints.txt

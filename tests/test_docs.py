@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Run = Callable[..., str]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a worker comes back to this file, for another page
 def run() -> Iterator[Run]:
     """Runs a command and gives what it prints; each has a process of its own."""
     with ExitStack() as ends:
