@@ -96,7 +96,7 @@ DAMAGED = [
     (changed(FIGURE, "idle", 0, value=5), "node 5 stands before 1"),
     (changed(FIGURE, "idle", 9, value=16), "idle node 16 is outside the tree of 16 nodes, 0 to 15"),
     (changed(FIGURE, "idle", 0, value=-1), r"\$.idle\[0\]: expected `int` >= 0, got -1"),
-    (changed(FIGURE, "sizes", 1, value=1), "job 1 asks for 1 nodes, less than 2"),
+    (changed(FIGURE, "sizes", 1, value=1), "job 1 asks for 1 node, less than 2"),
     (changed(FIGURE, "sizes", 1, value=0), r"\$.sizes\[1\]: expected `int` >= 1, got 0"),
     (changed(FIGURE, "sizes", 1, value=2**50), "more than any system has"),
     (changed(FIGURE, "rule", value="scas"), r"\$.rule: invalid enum value 'scas'$"),

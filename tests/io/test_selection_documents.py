@@ -145,7 +145,7 @@ DAMAGED = [
     (changed(PLAIN, totals=[3, 3]), r"totals \[3, 3\] are less than the capacity \[4, 3\]"),
     (changed(PLAIN, scales=[1]), "expected a scale > 0 for each of 2 objectives"),
     (changed(PLAIN, scales=[1, 0]), r"\$.scales\[1\]: expected `int` >= 1, got 0"),
-    (changed(PLAIN, objectives=[[1, 2]]), "objectives are stated for 1 jobs, demands for 2"),
+    (changed(PLAIN, objectives=[[1, 2]]), "objectives are stated for 1 job, demands for 2"),
     (changed(PLAIN, objectives=[[1, 2], [1]]), "job 1: 1 objectives, but 2 of job 0"),
     (changed(PLAIN, objectives=[[1, 2], [1, -2]]), r"\$.objectives\[1\]\[1\]: expected `int` >= 0, got -2"),
     (changed(PLAIN, objectives=[[3, 2], [2, 2]]), "the objective 'r1' is not the demand on that resource"),

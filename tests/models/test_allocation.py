@@ -195,7 +195,7 @@ def test_broken_solutions_are_reported() -> None:
         ([-1, 2], [2], "idle node -1 is outside"),
         ([3, 3, 4], [2], "node 3 is named twice"),
         ([5, 3, 4], [2], "node 5 stands before 3"),
-        ([3, 4], [1], "job 0 asks for 1 nodes, less than 2"),
+        ([3, 4], [1], "job 0 asks for 1 node, less than 2"),
         ([3, 4], [2, 0], "job 1 asks for 0 nodes"),
         ([3, 4], [2**50], "more than any system has"),
         ([3.5], [2], "expected integers"),

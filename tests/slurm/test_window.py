@@ -125,7 +125,7 @@ SwitchName=l3 Nodes=y[2-3]
     assert names == ["x1", "x2", "y1", "y2", "y3", "z"]
     assert tree.leaf.tolist() == [0, 0, 1, 2, 2, 3]
     assert tree.pod.tolist() == [0, 0, 1, 1, 1, 2]
-    assert remarks == ["1 nodes hang on no switch: each counts as one of its own"]
+    assert remarks == ["1 node below no switch: each counts as one of its own"]
     assert tree.num_levels == 3
     deeper = [*switches, Switch("core", (), ("top", "c")), Switch("c", (), ("d",)), Switch("d", ("z",), ())]
     tree, names, remarks = tree_of(deeper, ["y3", "y1", "x1", "x2", "y2", "z"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from transom._system.wording import counted
 from transom.errors import ModelError
 from transom.io.codec import Codec
 from transom.io.formats import SelectionDocument
@@ -93,7 +94,7 @@ def amounts(
 
 def _rows(stated: Sequence[Sequence[int]], jobs: int) -> Sequence[Sequence[int]]:
     if len(stated) != jobs:
-        raise ModelError(f"selection: objectives are stated for {len(stated)} jobs, demands for {jobs}")
+        raise ModelError(f"selection: objectives are stated for {counted(len(stated), 'job')}, demands for {jobs}")
     for job, row in enumerate(stated):
         if len(row) != len(stated[0]):
             raise ModelError(f"selection: job {job}: {len(row)} objectives, but {len(stated[0])} of job 0")

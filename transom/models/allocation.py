@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from transom._system.wording import counted
 from transom.errors import ModelError, shown
 from transom.models.allocation_kernels import job_costs, leaf_spans, placing_order
 from transom.models.arrays import (
@@ -126,8 +127,8 @@ class Allocation(Frozen):
         if small.size:
             job = int(small[0])
             raise ModelError(
-                f"allocation: job {job} asks for {sizes[job]} nodes, less than 2; one-node jobs have no hops "
-                "and go on any node that is left"
+                f"allocation: job {job} asks for {counted(sizes[job], 'node')}, less than 2; one-node jobs have no "
+                "hops and go on any node that is left"
             )
         if len(sizes) and int(sizes.max()) > 2**40:
             raise ModelError(

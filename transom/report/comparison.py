@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from transom._system.wording import counted
 from transom.bench.score.limits import FEWEST_FOR_MEAN, FEWEST_FOR_MEDIAN
 from transom.bench.score.statistics import FEWEST, TOLERANCE, Pair, pairs
 from transom.bench.score.summaries import figures, summaries
@@ -156,7 +157,7 @@ def answers(compared: Sequence[Standing]) -> list[str]:
         compared = [each for each in compared if each.largest]
     shown = [_answer(each).replace(" %", "\u00a0%") for each in compared[:ANSWERS]]  # lines do not end before it
     if more := len(compared) - len(shown):
-        shown.append(f"{more} more problem{'s' * (more != 1)}: see the tables.")
+        shown.append(f"{counted(more, 'more problem')}: see the tables.")
     return shown
 
 
@@ -165,7 +166,7 @@ def _answer(standing: Standing) -> str:
     if not best:
         return f"{standing.under}, no solver answered every instance of {standing.problem} without a failure."
     first = best[0]
-    over = f"{percentage(first['gap'])} % over {first['instances']:,} instance{'s' * (first['instances'] != 1)}"
+    over = f"{percentage(first['gap'])} % over {counted(first['instances'], 'instance')}"
     names = several([line["solver"] for line in best], 4)
     has = "has" if len(best) == 1 else "share"
     on = f"{standing.among} on {standing.problem}"
@@ -179,7 +180,7 @@ def _answer(standing: Standing) -> str:
         return f"{said} {to} ties with it on every instance."
     if pair is None or pair.p_corrected is None:
         differing = 0 if pair is None else pair.wins + pair.losses
-        described = f"{differing} instance{'s' * (differing != 1)}"
+        described = f"{counted(differing, 'instance')}"
         return f"{said} Whether the difference to {to} is more than chance is unknown: they differ on {described}."
     if verdict == "contradicted":
         return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."

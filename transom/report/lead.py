@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transom._system.wording import counted
 from transom.plot import Leader, leaders
 from transom.report.comparison import Standing
 from transom.report.pictures import Picture, picture
@@ -84,7 +85,7 @@ def _solved(standing: Standing) -> str:
     if not best:
         return f"{under}, no solver answered every instance without a failure"
     instances = best[0]["instances"]
-    over = f"{instances:,} instance{'s' * (instances != 1)}"
+    over = f"{counted(instances, 'instance')}"
     gap = f"a mean gap of {percentage(best[0]['gap'])} % over {over}"
     if verdict == "level":
         names = [line["solver"] for line in best]

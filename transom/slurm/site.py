@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from transom._system.wording import counted
 from transom.models import FatTree, tree_of_switches
 from transom.slurm.answers import UNKNOWN, named_hosts, number, stated
 from transom.traces.records.values import count, instant, minutes
@@ -146,7 +147,7 @@ def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree |
     if not leaf_of:
         return None, list(names), []
     alone = [name for name in names if name not in leaf_of]
-    remarks = [f"{len(alone)} nodes hang on no switch: each counts as one of its own"] if alone else []
+    remarks = [f"{counted(len(alone), 'node')} below no switch: each counts as one of its own"] if alone else []
     order += alone
     # A switch that joins pods joins the nodes alone, too: the tree becomes no deeper by them.
     cores = [each.name for each in ordered if each.name not in above]

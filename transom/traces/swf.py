@@ -11,6 +11,7 @@ import numpy as np
 
 from transom._system.files import atomic_write
 from transom._system.notices import timed
+from transom._system.wording import counted
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray, expected, whole
 from transom.traces.partitions import selected
@@ -185,7 +186,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxProcs: {nodes}",
         *(f"Note: {' '.join(note.split())}" for note in notes),
         *(f"Note: {each.text}" for each in workload.diagnostics),
-        *(f"Note: {what}: {number} jobs" for what, number in workload.repairs.items()),
+        *(f"Note: {what}: {counted(number, 'job')}" for what, number in workload.repairs.items()),
     ]
     started = workload.origin.started
     wait = np.full(len(jobs), -1) if started is None else np.where(started >= 0, started - jobs.submit, -1)

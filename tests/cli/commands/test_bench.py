@@ -56,7 +56,7 @@ def test_flags_make_a_plan(transom: Command, three: Path, tmp_path: Path, in_pro
     assert ["steady", "20", "iterations", "8", "8", "0", "0", "8", "0"] in lines
     assert "error: bad, 16 x: RuntimeError: deliberate" in ran.out
     assert f"next: transom report {tmp_path / 'r'}" in ran.err
-    assert "16 runs failed; --only failed does them anew" in ran.err
+    assert "16 runs failed; --only failed repeats what failed" in ran.err
 
     again = transom("bench", "run", *flags, "--out", tmp_path / "r", "--json")
     told = json.loads(again.out)
@@ -280,7 +280,7 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "runs were finished; the same command goes on with the others" in err
+    assert "finished; the same command goes on with the others" in err
     kept = len(read_results(store))
     assert 4 <= kept < 30
     done = lines(counted)

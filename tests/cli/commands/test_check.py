@@ -64,7 +64,7 @@ def test_order_and_number_of_results_do_not_matter(transom: Transom, instances: 
     solved.write_text("".join([rows[3], rows[1], rows[1]]))
     ran = transom("check", instances, solved)
     assert (ran.status, ran.out) == (0, f"{solved}: all sound: 3 x optimal knapsack\n")
-    assert ran.err == f"{instances}: 2 of 4 instances have no result\n"
+    assert ran.err == f"{instances}: 2 of 4 instances without a result\n"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[.
     assert "9 runs; " in ran.err
     html = page.read_text(encoding="utf-8")
     assert "<h1>Two</h1>" in html
-    assert "6 runs were in several of the results given" in html
+    assert "6 runs in several of the results given" in html
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"knapsack-1-s-profile.svg", "knapsack-1-s-profile.pdf"} <= names
     assert len(names) == 2 * 6, names

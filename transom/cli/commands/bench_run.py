@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import plans as plan_options
 from transom.cli.options.engine import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
@@ -82,20 +83,21 @@ def command(
         try:
             summary = run_plan(chosen, out, engine, force, only, advance)
         except KeyboardInterrupt:
-            note(f"{done:,} runs were finished; the same command goes on with the others")
+            note(f"{counted(done, 'run')} finished; the same command goes on with the others")
             raise
     if json:
         print_json({"plan": chosen.digest(), "results": str(out), **_document(summary)})
         return
     _print(chosen, summary)
     _print_failures(summary)
-    note(f"{summary.done:,} runs in {duration(summary.seconds)}: {_counts(summary) or 'nothing was left to do'}")
+    said = _counts(summary) or "nothing was left to do"
+    note(f"{counted(summary.done, 'run')} in {duration(summary.seconds)}: {said}")
     for (before, now), count in summary.renamed.items():
-        note(f"{count:,} runs of {now} were done before as {before}, and stand under that name; --force does them anew")
+        note(f"{counted(count, 'run')} of {now} done before as {before}, listed under that name; --force repeats")
     if summary.done < summary.todo:
-        note(f"{summary.todo - summary.done:,} runs have no row; the same command does them")
+        note(f"{counted(summary.todo - summary.done, 'run')} without a row; the same command goes on with what is left")
     if failed := sum(tally.failed for tally in summary.tallies.values()):
-        note(f"{failed:,} runs failed; --only failed does them anew")
+        note(f"{counted(failed, 'run')} failed; --only failed repeats what failed")
     note(f"next: transom report {out}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options.events import given as stated_options
 from transom.cli.options.events import spelt
@@ -163,7 +164,7 @@ def _judge_results(files: list[Path], results: Path, given: dict[str, Any], toge
         judged.append(Judged(where, label, _what(result), faults(problem, result)))
         solved.add(result.instance)
     if missing := len(problems) - len(solved):
-        note(f"{instance}: {missing} of {len(problems)} instances have no result")
+        note(f"{instance}: {missing} of {counted(len(problems), 'instance')} without a result")
     return judged
 
 
@@ -223,7 +224,7 @@ def _judge_tasks(trace: Path, folder: Path) -> Judged:
     for k, (chunk, schedule) in enumerate(zip(chunks, read_task_schedules(folder, chunks), strict=True)):
         wrong += [f"chunk {k}: {each}" for each in check_tasks(chunk, schedule)]
         instances += int(chunk.instances.sum())
-    return Judged(str(folder), str(trace), f"schedule of {instances:,} instances", wrong)
+    return Judged(str(folder), str(trace), f"schedule of {counted(instances, 'instance')}", wrong)
 
 
 def _judge_workflows(files: list[Path], folder: Path) -> Judged:
@@ -252,7 +253,7 @@ def _judge_workflows(files: list[Path], folder: Path) -> Judged:
     wrong += check_nodes(schedule, read_node_runs(folder)) + check_promises(schedule, read_promises(folder))
     if combination is not None or "combined" not in details:
         wrong += check_tables(stream, schedule, folder, combination)
-    text = f"schedule of {len(stream.workload):,} tasks of {len(stream.workflows):,} workflows"
+    text = f"schedule of {counted(len(stream.workload), 'task')} of {counted(len(stream.workflows), 'workflow')}"
     return Judged(str(folder), named, text, wrong)
 
 
@@ -300,7 +301,7 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
         wrong += check_promises(schedule, read_promises(folder))
     else:
         note(f"{folder}: recorded with one promise a pass, not all of them; promises are not checked")
-    return Judged(str(folder), str(trace), f"schedule of {len(schedule):,} jobs", wrong)
+    return Judged(str(folder), str(trace), f"schedule of {counted(len(schedule), 'job')}", wrong)
 
 
 def _in_words(cluster: Cluster) -> str:

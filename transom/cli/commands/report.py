@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.commands.bench_score import Library, read_library
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, note, print_json, progress
@@ -49,7 +50,7 @@ def command(
     rows = merge_results(results)
     notes = []
     if len(results) > 1 and (twice := sum(len(read_results(path)) for path in results) - len(rows)):
-        notes.append(f"{twice:,} runs were in several of the results given; those that began last count.")
+        notes.append(f"{counted(twice, 'run')} in several of the results given: those that began last count.")
     plans = {plan.digest(): plan for path in results if path.is_dir() for plan in read_plans(path)}
     names = [plan.name for plan in plans.values() if plan.name]
     shown = progress()
@@ -65,9 +66,9 @@ def command(
         )
     written = write_report(out, page, figures)
     size = out.stat().st_size / 2**20
-    note(f"{len(rows):,} runs; {size:.1f} MiB in {out}")
+    note(f"{counted(len(rows), 'run')}; {size:.1f} MiB in {out}")
     if len(written) > 1:
-        note(f"{len(written) - 1} figures in {figures}")
+        note(f"{counted(len(written) - 1, 'figure')} in {figures}")
     if json:
         print_json({"page": str(out), "runs": len(rows), "figures": [str(path) for path in written if path != out]})
     else:

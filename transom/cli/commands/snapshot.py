@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.nodes import machine, on_tree
@@ -103,4 +104,4 @@ def command(
         more = workload.facts if resources is None else {**workload.facts, "resources": extended.documents}
         print_json({**described, **more, "windows": count, "out": str(out)})
     else:
-        remark("; ".join([f"{out}: {count} windows", *(each.short for each in workload.diagnostics)]))
+        remark("; ".join([f"{out}: {counted(count, 'window')}", *(each.short for each in workload.diagnostics)]))

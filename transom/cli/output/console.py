@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from transom._system.wording import counted
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -156,7 +158,7 @@ def progress(hidden: bool = False) -> ProgressLines:
 def describe(workload: Workload) -> list[str]:
     """The workload that was read, warnings about it, and what the reader changed or left out."""
     cluster = workload.cluster
-    lines = [f"{workload.name}: {len(workload)} jobs on {cluster.num_nodes} nodes"]
+    lines = [f"{workload.name}: {counted(len(workload), 'job')} on {counted(cluster.num_nodes, 'node')}"]
     lines += [f"  ! {each.text}" for each in workload.diagnostics]
     return lines + [f"  {what}: {count}" for what, count in workload.repairs.items()]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transom._system.wording import counted
 from transom.cli.output.console import check_writable, note, print_json, print_table, remark
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ def import_trace(
     card, findings = trace.card, trace.findings
     rows = [[what, f"{number:,}"] for what, number in card.repairs.items()]
     if rows:
-        print_table(f"{findings.records:,} records of {kind}", ("what was done", "records"), rows)
+        print_table(f"{counted(findings.records, 'record')} of {kind}", ("what was done", "records"), rows)
     size = card.machine[card.unit]
-    remark(f"{out}: {len(trace.jobs):,} jobs on {size:,} {card.unit}, {len(card.partitions)} partitions")
+    many = f"{counted(len(trace.jobs), 'job')} on {size:,} {card.unit}"
+    remark(f"{out}: {many}, {counted(len(card.partitions), 'partition')}")
     for text in findings.notes:
         note(text)
 

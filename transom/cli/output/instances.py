@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from transom._system.wording import counted
 from transom.cli.output.console import print_json, remark
 
 
@@ -17,4 +18,4 @@ def write_and_report(out: Path, documents: Iterable[Any], noun: str, json: bool,
     if json:
         print_json({"out": str(out), key or f"{noun}s": number})
     else:
-        remark(f"{out}: {number} {noun}{'s' * (number != 1)}")
+        remark(f"{out}: {counted(number, noun)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options.events import given, spelt
 from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
@@ -48,9 +49,10 @@ def simulate_machines(context: typer.Context) -> None:
     work = chunks[0]
     instances = sum(int(each.instances.sum()) for each in chunks)
     jobs = sum(len(each.job_ids) for each in chunks)
-    note(f"{work.name}: {jobs:,} jobs, {sum(map(len, chunks)):,} tasks, {instances:,} instances")
+    many = f"{counted(jobs, 'job')}, {counted(sum(map(len, chunks)), 'task')}, {counted(instances, 'instance')}"
+    note(f"{work.name}: {many}")
     for reason, count in work.repairs.items():
-        note(f"  left out: {reason}: {count:,} tasks")
+        note(f"  left out: {reason}: {counted(count, 'task')}")
     bounds = [makespan_bound(each) for each in chunks]
     schedules: dict[str, list[TaskSchedule]] = {}
     with progress() as bars:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options.events import given, spelt
 from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import SUITED, read_stream
@@ -71,7 +72,7 @@ def simulate_workflows(context: typer.Context) -> None:
     if not workload.cluster.resources and any(flow.resources for flow in stream.workflows):
         note("  further resources of tasks are not scarce: the workflows state no machine")
     if combination is not None:
-        note(f"  combined: {len(stream.workload):,} tasks into {len(workload):,} jobs")
+        note(f"  combined: {counted(len(stream.workload), 'task')} into {counted(len(workload), 'job')}")
     details = {"files": [str(path) for path in options["traces"]], "workflows": read}
     details |= {} if combination is None else {"combined": stream.workload.digest()}
     schedules: list[Schedule] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options.engine import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
 from transom.cli.output.console import check_folder, note, print_json, print_table, progress, remark
@@ -96,7 +97,7 @@ def _print(index: DatasetIndex, out: Path, json: bool) -> None:
     rows = [
         [each.name, *(f"{each.splits.get(name, 0):,}" for name in splits), f"{each.removed:,}"] for each in index.sets
     ]
-    remark(f"{out}: {index.count:,} instances in {len(index.files):,} files")
+    remark(f"{out}: {counted(index.count, 'instance')} in {counted(len(index.files), 'file')}")
     print_table("", ["set", *splits, "repeated"], rows)
 
 
@@ -113,5 +114,6 @@ def _check(folder: Path, json: bool) -> int:
     if json:
         print_json({"folder": str(folder), "files": files, "wrong": wrong})
     else:
-        print(f"{folder}: {files:,} files, " + (f"{len(wrong):,} things are wrong" if wrong else "all as stated"))
+        said = f"{counted(len(wrong), 'thing')} wrong" if wrong else "all as stated"
+        print(f"{folder}: {counted(files, 'file')}, {said}")
     return 1 if wrong else 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, number, print_json, progress, remark
 from transom.cli.output.instances import write_and_report
@@ -212,7 +213,8 @@ def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, 
     if json:
         print_json({"out": str(out), **facts})
     else:
-        remark(f"{out}: {count:,} windows in {epochs * recipe.periods:,} periods, {facts['jobs']} jobs each on average")
+        many = f"{counted(count, 'window')} in {counted(epochs * recipe.periods, 'period')}"
+        remark(f"{out}: {many}, {facts['jobs']} jobs each on average")
         costs = ", ".join(f"{where} {number(value)}" for where, value in facts["cost_per_period"].items())
         remark(f"{recipe.policy}, cost per period: {costs}")
 

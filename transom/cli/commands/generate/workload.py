@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, describe, note, print_json, remark
 
@@ -88,7 +89,7 @@ def command(
         print_json({"out": str(out), "made_by": command, **facts})
     else:
         over = f"{facts['days']:.1f} days, offered load {facts['load']:.3f}"
-        remark(f"{out}: {len(made):,} jobs on {made.cluster.num_nodes:,} nodes over {over}")
+        remark(f"{out}: {counted(len(made), 'job')} on {counted(made.cluster.num_nodes, 'node')} over {over}")
 
 
 def _offered_load(workload: Workload) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options.reading import read_workload
 from transom.cli.output.console import describe, note, print_json, progress, remark
@@ -49,4 +50,4 @@ def command(
     if json:
         print_json({"trace": str(trace), "jobs": numbers})
     else:
-        remark(f"{len(numbers)} jobs submitted" + (f": {numbers[0]} to {numbers[-1]}" if numbers else ""))
+        remark(f"{counted(len(numbers), 'job')} submitted" + (f": {numbers[0]} to {numbers[-1]}" if numbers else ""))

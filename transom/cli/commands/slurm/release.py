@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.output.console import print_json, remark
 
@@ -38,4 +39,4 @@ def command(
     if json:
         print_json({"audit": str(audit), "given_back": given})
     else:
-        remark(f"{audit}: {len(given)} jobs given back to Slurm")
+        remark(f"{audit}: {counted(len(given), 'job')} given back to Slurm")

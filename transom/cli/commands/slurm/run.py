@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion, slurm
 from transom.cli.output.console import note, print_json, remark
@@ -170,7 +171,7 @@ def command(
                 log.write("end", given_back=given)
                 if guard is not None:
                     guard.end()
-                note(f"given back to Slurm: {len(given)} jobs")
+                note(f"given back to Slurm: {counted(len(given), 'job')}")
 
 
 def _loop(

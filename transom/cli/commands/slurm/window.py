@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import slurm
 from transom.cli.output.console import check_writable, print_json, remark
@@ -67,7 +68,8 @@ def command(
             }
         )
         return
-    told = f"{len(window.queue)} jobs wait, {len(window.running)} run, {len(seen.idle)} of {len(seen.names)} nodes idle"
+    told = f"{counted(len(window.queue), 'job')} waiting, {len(window.running)} running"
+    told += f", {len(seen.idle)} of {counted(len(seen.names), 'node')} idle"
     remark(f"partition {seen.partition}: {told}")
     for line in slurm.remarks_on(seen):
         remark(line)
