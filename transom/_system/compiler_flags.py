@@ -19,6 +19,7 @@ def quick(flags: Any) -> Any:
 def _quick_flags() -> Any:
     from numba.core.compiler import Flags
 
+    defaults = {name: option.default for name, option in Flags.options.items()}
     number = hash(Flags())  # that of all options: the compiler puts only their names into it
 
     class Quick(Flags):
@@ -33,11 +34,7 @@ def _quick_flags() -> Any:
             ours, others = self._values, other._values
             if ours == others:
                 return True
-            options = self.options  # what is not set has its default
-            return all(
-                ours.get(name, options[name].default) == others.get(name, options[name].default)
-                for name in {*ours, *others}
-            )
+            return {**defaults, **ours} == {**defaults, **others}  # what is not set has its default
 
     Quick.__name__ = Flags.__name__  # part of the names of functions
     return Quick

@@ -69,34 +69,34 @@ def _list_variables_quickly() -> None:
     from numba.core import ir
 
     variable, instruction = ir.Var, ir.Inst
+    leaves = {str, int, ir.Loc, type(None), ir.Const, ir.Global, ir.FreeVar}
 
     def variables(_: Any, value: Any) -> list[Any]:
         found: list[Any] = []
-        collect(value, found)
+        collect((value,), found)
         return found
 
-    def collect(value: Any, found: list[Any]) -> None:
-        kind = type(value)
-        if kind is variable:
-            found.append(value)
-        elif kind is str or kind is int or kind is ir.Loc:
-            return
-        elif kind is list or kind is tuple:
-            for each in value:
-                collect(each, found)
-        elif kind is dict:
-            for each in value.values():
-                collect(each, found)
-        elif isinstance(value, instruction):
-            found += value.list_vars()
-        elif isinstance(value, variable):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            for each in value:
-                collect(each, found)
-        elif isinstance(value, dict):
-            for each in value.values():
-                collect(each, found)
+    def collect(values: Any, found: list[Any]) -> None:
+        for value in values:
+            kind = type(value)
+            if kind is variable:
+                found.append(value)
+            elif kind in leaves:
+                continue
+            elif kind is list or kind is tuple:
+                collect(value, found)
+            elif kind is dict:
+                collect(value.values(), found)
+            elif kind is ir.Expr:
+                collect(value._kws.values(), found)
+            elif isinstance(value, instruction):
+                found += value.list_vars()
+            elif isinstance(value, variable):
+                found.append(value)
+            elif isinstance(value, list | tuple):
+                collect(value, found)
+            elif isinstance(value, dict):
+                collect(value.values(), found)
 
     instruction._rec_list_vars = variables
 
