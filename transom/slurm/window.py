@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from transom._system.wording import counted
 from transom.errors import SlurmError
 from transom.models import Cluster, FatTree, JobTable, Window
 from transom.models.arrays import IntArray
@@ -106,7 +107,8 @@ def window_of(
         remarks.append(f"partition {where.name} is not up: Slurm starts nothing there")
     if doubtful := [name for name in state.doubtful if name in ids]:
         which = compressed(doubtful)
-        remarks.append(f"{len(doubtful)} nodes do not count as idle, for jobs and nodes contradict each other: {which}")
+        many = counted(len(doubtful), "node")
+        remarks.append(f"{many} not taken as idle, for jobs and nodes contradict each other: {which}")
 
     running, owned = _running(state, nodes, ids, where)
     reserved = {ids[n] for each in state.reservations if each.start <= now < each.end for n in each.nodes if n in ids}
@@ -134,7 +136,7 @@ def window_of(
         refused |= {job.name: FEATURES for job in confined}
         queue = [job for job in queue if job.name not in refused]
     if shared := sum(job.shares and not where.whole for job in queue):
-        remarks.append(f"{shared} jobs may share nodes with others; a window counts whole nodes")
+        remarks.append(f"{counted(shared, 'job')} allowed to share nodes with others; a window counts whole nodes")
 
     coming = [each for each in state.reservations if each.start > now and each.nodes & ids.keys()]
     kept_from = [

@@ -213,7 +213,7 @@ def test_compare_is_0_where_nothing_became_worse(transom: Run, tmp_path: Path) -
     after = stored(tmp_path / "b", *comparison(code="new")[1:])
     ran = transom("bench", "compare", before, after)
     assert ran.status == 0
-    assert ran.out.startswith("differs: code of Transom:  before, new after\n31 runs are in both\nmissing: 1 of exact")
+    assert ran.out.startswith("differs: code of Transom:  before, new after\n31 runs in both\nmissing: 1 of exact")
     assert ran.out.splitlines()[-1] == "nothing became wrong, worse or failed"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.commands.bench_score import Library, percent, read_library
 from transom.cli.options import common as options
 from transom.cli.output.console import print_json, print_table
@@ -54,7 +55,7 @@ def command(
 def _print(found: Comparison) -> None:
     for difference in found.provenance:
         print(f"differs: {difference}")
-    print(f"{found.shared} runs are in both")
+    print(f"{counted(found.shared, 'run')} in both")
     for word, runs in (("missing", found.missing), ("new", found.added)):
         for line in runs:
             print(f"{word}: {line}")

@@ -306,7 +306,7 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
 
 def _in_words(cluster: Cluster) -> str:
     further = zip(cluster.resources, cluster.capacities, strict=True)
-    return ", ".join([f"{cluster.num_nodes} nodes", *(f"{amount} of {name}" for name, amount in further)])
+    return ", ".join([counted(cluster.num_nodes, "node"), *(f"{amount} of {name}" for name, amount in further)])
 
 
 def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:

@@ -96,7 +96,7 @@ def _explore(paths: list[Path], out: Path, title: str | None, json: bool) -> Non
     with atomic_write(out) as file:
         file.write(page.html)
     size = out.stat().st_size / 2**20
-    note(f"{page.jobs:,} jobs under {', '.join(page.labels)}; {size:.1f} MiB in {out}")
+    note(f"{counted(page.jobs, 'job')} under {', '.join(page.labels)}; {size:.1f} MiB in {out}")
     if json:
         print_json({"page": str(out), "jobs": page.jobs, "policies": page.labels, "answer": page.facts})
     else:

@@ -115,8 +115,8 @@ def simulate_workflows(context: typer.Context) -> None:
         [run.label, *(number(figure[name] / unit, digits) for name, unit, digits in _COLUMNS.values())]
         for run, figure in zip(runs, figures, strict=True)
     ]
-    many = len(stream.workflows) > 1
-    title = f"{workload.name}: {len(stream.workflows):,} workflow{'s' * many} on {workload.cluster.num_nodes:,} nodes"
+    many = f"{counted(len(stream.workflows), 'workflow')} on {counted(workload.cluster.num_nodes, 'node')}"
+    title = f"{workload.name}: {many}"
     title += "" if combination is None else ", tasks combined"
     print_table(remarked(title, workload), ["policy", *_COLUMNS], rows)
     if out:

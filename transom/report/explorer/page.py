@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.wording import counted
 from transom.models.arrays import IntArray
 from transom.report.assembly import assembled
 from transom.report.explorer.compact import packed
@@ -72,7 +73,7 @@ def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
     return [
         ("Workload", schedule.workload),
         ("Jobs", f"{len(schedule):,}"),
-        ("Machine", f"{schedule.cluster.num_nodes:,} nodes"),
+        ("Machine", counted(schedule.cluster.num_nodes, "node")),
         ("Event rules", schedule.rules),
         *(
             (f"Policy {each.label}", f"{each.schedule.policy}, seed {each.card['details'].get('seed', 0)}")
