@@ -359,7 +359,7 @@ def _turns() -> int | None:
 
 
 def _await_turn(place: int) -> bool:
-    """Wait until no other process compiles the same; False where that cannot be known or takes too long."""
+    """Wait until no other process compiles what has this place; False where that cannot be known or takes too long."""
     turns, end = _turns(), time.monotonic() + _PATIENCE
     while turns is not None:
         try:

@@ -180,7 +180,7 @@ def _answer(standing: Standing) -> str:
         return f"{said} {to} ties with it on every instance."
     if pair is None or pair.p_corrected is None:
         differing = 0 if pair is None else pair.wins + pair.losses
-        described = f"{counted(differing, 'instance')}"
+        described = counted(differing, "instance")
         return f"{said} Whether the difference to {to} is more than chance is unknown: they differ on {described}."
     if verdict == "contradicted":
         return f"{said} But {to} is better on significantly more instances (p = {_p(pair.p_corrected)})."

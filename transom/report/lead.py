@@ -85,7 +85,7 @@ def _solved(standing: Standing) -> str:
     if not best:
         return f"{under}, no solver answered every instance without a failure"
     instances = best[0]["instances"]
-    over = f"{counted(instances, 'instance')}"
+    over = counted(instances, "instance")
     gap = f"a mean gap of {percentage(best[0]['gap'])} % over {over}"
     if verdict == "level":
         names = [line["solver"] for line in best]

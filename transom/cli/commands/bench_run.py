@@ -93,7 +93,7 @@ def command(
     said = _counts(summary) or "nothing was left to do"
     note(f"{counted(summary.done, 'run')} in {duration(summary.seconds)}: {said}")
     for (before, now), count in summary.renamed.items():
-        note(f"{counted(count, 'run')} of {now} done before as {before}, listed under that name; --force repeats")
+        note(f"{counted(count, 'run')} of {now} done before as {before}, under that name; --force repeats them all")
     if summary.done < summary.todo:
         note(f"{counted(summary.todo - summary.done, 'run')} without a row; the same command goes on with what is left")
     if failed := sum(tally.failed for tally in summary.tallies.values()):
