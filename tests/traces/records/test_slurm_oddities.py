@@ -181,8 +181,9 @@ def test_local_times_are_of_the_zone(tmp_path: Path) -> None:
     trace = imported([row], tmp_path, timezone="Europe/Berlin")
     assert trace.jobs["submit"].item() == 1_792_881_000
     assert trace.jobs["runtime"].item() == 7200
+    assert trace.jobs["end"].item() == 1_792_891_800
     assert list(trace.card.repairs) == [
-        "elapsed time and start to end differ by over a minute: the elapsed time counts"
+        "a time that a change of clocks repeats: settled by the elapsed time and the other times"
     ]
     assert trace.findings.notes[0].startswith("the machine has at least")
 

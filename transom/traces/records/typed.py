@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from transom.traces.records.clocks import both_readings, settled
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings, quoted
 from transom.traces.records.values import (
@@ -34,6 +37,7 @@ _TEXTS = ("partition", "qos", "account", "group", "reservation", "cluster")
 _RECURRING = {*_TEXTS, "state", "user_name", "req_node_list", "dependency", "tres"}
 _NEEDED = ("id", "submit", "start", "end", "runtime")
 _TIMES = ("submit", "eligible", "start", "end")
+_WRAPPED = 2**31  # seconds that no job takes: a negative number printed as one without a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +168,17 @@ class _Records:
         texts = text.fill_null("").unique()
         return text.fill_null("").replace_strict(texts, pl.Series([state(each) for each in texts], dtype=pl.String))
 
-    def _time(self, name: str) -> pl.Series:
+    def _time(self, name: str) -> tuple[pl.Series, pl.Series]:
+        """A column of times by both readings, which differ where a change of clocks makes a time ambiguous."""
         import polars as pl
 
         text = self._text(name)
         if text is None:
-            return self._unknown()
+            return self._unknown(), self._unknown()
         zone = self._reading.zone
         local = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="ms", strict=False, cache=False)
         if zone is not None and local.null_count() < len(local):
-            local = local.dt.replace_time_zone(str(zone), ambiguous="earliest", non_existent="null")
+            local = local.dt.replace_time_zone(str(zone), ambiguous="null", non_existent="null")
         elif zone is None and (local.null_count() < len(local) or text.str.contains(_NO_ZONE).any()):
             self._findings.note("times state no zone: they are read as UTC (--timezone NAME states another)")
         value = local.dt.epoch("s")
@@ -182,16 +187,27 @@ class _Records:
         value = value.zip_with(value >= 0, pl.Series([UNKNOWN], dtype=pl.Int64)).zip_with(
             value.is_not_null(), pl.Series([None], dtype=pl.Int64)
         )
-        return self._number(name, lambda text: instant(text, zone), needed=True, quick=value)
+        again: dict[str, int] = {}
+
+        def read(text: str) -> int | None:
+            both = None if zone is None else both_readings(text, zone)
+            if both is None:
+                return instant(text, zone)
+            first, again[text] = both
+            return first
+
+        first = self._number(name, read, needed=True, quick=value)
+        second = text.replace_strict(again, default=None, return_dtype=pl.Int64).fill_null(first) if again else first
+        return first, second
 
     def _times(self, waiting: pl.Series, final: pl.Series, cancelled: pl.Series) -> dict[str, pl.Series]:
         findings = self._findings
-        submit, eligible, start, end = (self._time(name) for name in _TIMES)
+        elapsed = self._span("elapsed time", "elapsed_raw", "elapsed")
+        suspended = self._span("suspended time", "suspended").clip(0)
+        both = [self._time(name) for name in _TIMES]
+        submit, eligible, start, end = self._settled(both, _where(final, elapsed), suspended)
         # 0 is no time; a submission at 0 is of a log that begins there.
         eligible, start, end = (_where((each > 0) | (submit <= 0), each) for each in (eligible, start, end))
-        elapsed = self._number("elapsed_raw", seconds)
-        elapsed = elapsed.zip_with(elapsed >= 0, self._duration("elapsed"))
-        suspended = self._number("suspended", seconds).clip(0)
         start = _where(~waiting, start)
         end = _where(final, end)
         # A job that was cancelled while it waited often has a start: that of its end, and no nodes.
@@ -226,6 +242,31 @@ class _Records:
             "suspended": suspended,
         }  # fmt: skip
 
+    def _settled(
+        self, both: Sequence[tuple[pl.Series, pl.Series]], elapsed: pl.Series, suspended: pl.Series
+    ) -> Sequence[pl.Series]:
+        """The four times, those that a change of clocks makes ambiguous read as the others of their records say."""
+        unsure = reduce(or_, (first != second for first, second in both)) & ~self._bad
+        if not unsure.any():
+            return [first for first, _ in both]
+        at = unsure.arg_true()
+        first, second = ([each[at].to_numpy() for each in readings] for readings in zip(*both, strict=True))
+        found = settled(first, second, elapsed[at].to_numpy(), suspended[at].to_numpy(), self._findings)
+        return [each.scatter(at, times) for (each, _), times in zip(both, found, strict=True)]
+
+    def _span(self, what: str, *names: str) -> pl.Series:
+        """A time span [s]; one below zero, which some versions print as a number near 2^32, is not known."""
+        found, below = self._unknown(), self._unknown() > 0
+        for name in names:
+            value, text = self._duration(name), self._text(name)
+            if text is not None:
+                wrong = (value >= _WRAPPED) | text.str.contains(r"^\s*-\s*\d").fill_null(False)
+                below |= wrong
+                value = _where(~wrong, value)
+            found = found.zip_with(found >= 0, value)
+        self._findings.count(f"{what} below zero, taken as not known", int((below & ~self._bad).sum()))
+        return found
+
     def _duration(self, name: str) -> pl.Series:
         import polars as pl
 
@@ -234,7 +275,7 @@ class _Records:
             return self._unknown()
         hours, minutes, rest = (text.str.slice(at, 2).cast(pl.Int64, strict=False) for at in (0, 3, 6))
         plain = text.str.contains(r"^\d\d:\d\d:\d\d$")
-        value = ((hours * 60 + minutes) * 60 + rest).zip_with(plain, pl.Series([None], dtype=pl.Int64))
+        value = ((hours * 60 + minutes) * 60 + rest).zip_with(plain, text.cast(pl.Int64, strict=False))
         return self._number(name, seconds, quick=value)
 
     def _submissions(self, submit: pl.Series, eligible: pl.Series, start: pl.Series) -> pl.Series:

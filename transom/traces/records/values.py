@@ -74,7 +74,13 @@ def amount(text: str, unit: str = "M") -> Amount | None:
 
 
 def seconds(text: str, plain: int = 1) -> int | None:
-    """A duration: ``D-HH:MM:SS``, ``HH:MM:SS``, ``MM:SS``, ``D-HH``; a bare number counts ``plain`` seconds."""
+    """A duration: ``D-HH:MM:SS``, ``HH:MM:SS``, ``MM:SS``, ``D-HH``; a bare number counts ``plain`` seconds.
+
+    One below zero (``-0:00:16``) is not known.
+    """
+    text, below = text.strip().removeprefix("-"), text.strip().startswith("-")
+    if below and _DURATION.fullmatch(text):
+        return UNKNOWN
     if nothing(text) or text.strip().lower() in _ENDLESS:
         return UNKNOWN
     found = _DURATION.fullmatch(text.strip())
@@ -99,8 +105,11 @@ def minutes(text: str) -> int | None:
     return seconds(text, 60)
 
 
-def instant(text: str, zone: ZoneInfo | None = None) -> int | None:
-    """A time [s since 1970]: ``2026-01-31T12:00:00`` in ``zone`` (UTC), with an offset of its own, or seconds."""
+def instant(text: str, zone: ZoneInfo | None = None, fold: int = 0) -> int | None:
+    """A time [s since 1970]: ``2026-01-31T12:00:00`` in ``zone`` (UTC), with an offset of its own, or seconds.
+
+    Of a time that the clocks of the zone show twice, ``fold`` says which is meant: 0 for the first, 1 for the second.
+    """
     text = text.strip()
     if nothing(text):
         return UNKNOWN
@@ -110,7 +119,7 @@ def instant(text: str, zone: ZoneInfo | None = None) -> int | None:
     offset = found[7]
     try:
         year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=zone or UTC)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=zone or UTC, fold=fold)
         if offset == "Z":
             moment = moment.replace(tzinfo=UTC)
         elif offset:
