@@ -14,7 +14,7 @@ from transom.traces import ReadingRules, read_swf
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.importing import ImportRules
 from transom.traces.records.slurm import read_slurm
-from transom.traces.records.slurm_conf import read_site
+from transom.traces.records.slurm_conf import read_settings, read_site
 from transom.traces.trace_file import write_trace
 
 SACCT = Path(__file__).parents[3] / "examples" / "sacct.txt"
@@ -100,9 +100,110 @@ def test_included_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("ClusterName=c\nInclude nodes.conf\ninclude slurm.conf\n")
     (tmp_path / "nodes.conf").write_text(CONF)
     assert read_site([str(tmp_path / "slurm.conf")]).machine["nodes"] == 34
-    (tmp_path / "nodes.conf").unlink()
-    with pytest.raises(TraceError, match=r"nodes.conf: cannot be read"):
-        read_site([str(tmp_path / "slurm.conf")])
+
+
+def test_what_is_included_stands_in_its_place(tmp_path: Path) -> None:
+    # The second default is not that of the nodes before it.
+    text = "NodeName=DEFAULT CPUs=4\n  include sub/a.conf\nNodeName=DEFAULT CPUs=8\nNodeName=n2\n"
+    (tmp_path / "slurm.conf").write_text(text)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.conf").write_text("NodeName=n1\nInclude b.conf\n")
+    (tmp_path / "sub" / "b.conf").write_text("PartitionName=p Nodes=ALL MaxTime=7\nPriorityType=priority/multifactor\n")
+    site = read_site([str(tmp_path / "slurm.conf")])
+    assert site.machine == {"nodes": 2, "cores": 12}
+    settings, partitions = read_settings(str(tmp_path / "slurm.conf"))
+    assert (settings["prioritytype"], partitions["p"]["maxtime"]) == ("priority/multifactor", "7")
+
+
+def test_an_included_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(f"include /etc/site/nodes.conf\n{CONF}Include gone.conf  # later\n")
+    conf = str(tmp_path / "slurm.conf")
+    site = read_site([conf])
+    assert site.machine["nodes"] == 34
+    assert site.notes[:2] == tuple(
+        f"{conf}: includes {name}, which is not there: what it says is not known"
+        for name in ("/etc/site/nodes.conf", "gone.conf")
+    )
+    assert read_slurm([str(SACCT)], site=site).findings.notes[:3] == list(site.notes)
+    with pytest.raises(TraceError, match=r"includes /etc/site/nodes\.conf, which is not there"):
+        read_settings(conf)
+    # A file that is given beside it is the one that is included.
+    (tmp_path / "nodes.conf").write_text("NodeName=x1\nPartitionName=x Nodes=x1\n")
+    site = read_site([conf, str(tmp_path / "nodes.conf")])
+    assert (site.machine["nodes"], len(site.notes)) == (35, 2)
+
+
+SETS = """NodeName=DEFAULT CPUs=16
+NodeName=g[1-4] Feature=gpu,fast
+NodeName=c[1-8] Features="cpu"
+NodeName=old[1-2]
+NodeSet=gset Feature=gpu
+NodeSet=mixed Nodes=old1,c[1-2] Feature=fast
+PartitionName=gpu Nodes=gset
+PartitionName=cpu Nodes=c[1-8],mixed
+"""
+
+
+def test_sets_of_nodes(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(SETS)
+    site = read_site([str(tmp_path / "slurm.conf")])
+    assert site.machine == {"nodes": 13, "cores": 208}
+    assert {name: each["nodes"] for name, each in site.partitions.items()} == {"gpu": 4, "cpu": 13}
+    assert site.notes == ()
+
+
+def test_nodes_of_the_future_count_when_they_are_up(tmp_path: Path) -> None:
+    conf, shown, json_ = (str(tmp_path / name) for name in ("slurm.conf", "nodes", "json"))
+    future = "NodeName=n[1-2] CPUs=4\nNodeName=n[3-8] CPUs=4 State=FUTURE\nPartitionName=p Nodes=n[1-8]\n"
+    Path(conf).write_text(future)
+    site = read_site([conf])
+    assert (site.machine, site.notes) == ({"nodes": 2, "cores": 8}, ("6 nodes in state FUTURE: not counted",))
+    assert site.partitions["p"]["nodes"] == 2
+    Path(shown).write_text("NodeName=n3 CPUTot=4\n   State=IDLE+CLOUD+DYNAMIC_FUTURE ThreadsPerCore=1\n")
+    site = read_site([conf, shown])
+    assert (site.machine, site.notes) == ({"nodes": 3, "cores": 12}, ("5 nodes in state FUTURE: not counted",))
+    nodes = [{"name": "n1", "cpus": 4, "state": ["IDLE"]}, {"name": "n2", "cpus": 4, "state": ["FUTURE"]}]
+    Path(json_).write_text(json.dumps({"nodes": nodes}))
+    assert read_site([json_]).machine == {"nodes": 1, "cores": 4}
+
+
+def test_nodes_that_no_line_describes_are_said(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("NodeName=n1 CPUs=4\nPartitionName=p Nodes=n[1-3]\n")
+    site = read_site([str(tmp_path / "slurm.conf")])
+    assert site.machine == {"nodes": 3, "cores": 4}
+    assert site.notes == ("2 nodes of partitions without a NodeName line (n2): counted, without cores",)
+
+
+@pytest.mark.parametrize(
+    ("said", "cores"),
+    [
+        ("Procs=8", 8),
+        ("CPUs=8 Procs=4", 8),
+        ("", 1),
+        ("Boards=2 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=2", 64),
+        ("Boards=2 CoresPerSocket=8", 16),
+        ("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 32),
+        ("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 16),  # the cores alone
+        ("CPUs=2 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 2),
+        ("CPUs=24 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 32),  # fits nothing
+        ("CPUs=64 Boards=1 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2", 64),  # as slurmd -C prints it
+        ("CPUs=32 Boards=1 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2", 32),
+        ("CPUs=64 CoresPerSocket=16 ThreadsPerCore=2", 64),
+        ("CPUs=20 CoresPerSocket=16", 16),
+        ("Sockets=4 SocketsPerBoard=2 Boards=1 CoresPerSocket=4", 8),
+    ],
+)
+def test_cpus_of_a_node_are_those_that_slurm_takes(said: str, cores: int, tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(f"NodeName=n {said}\nPartitionName=p Nodes=ALL\n")
+    assert read_site([str(tmp_path / "slurm.conf")]).machine == {"nodes": 1, "cores": cores}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["conf_nodeset_feature", "conf_procs"])
+def test_cases(shared: Path, name: str) -> None:
+    folder = shared / "cases" / "records" / name
+    site = read_site([str(folder / "slurm.conf")])
+    assert site.machine == json.loads((folder / "expected.json").read_text())["expect"]["machine"]
 
 
 def test_partition_limit_is_the_limit_of_the_partition(tmp_path: Path) -> None:

@@ -68,11 +68,13 @@ class Site:
     machine : numbers of ``nodes``, ``cores``, ``gpus``, and ``memory`` [MiB].
     partitions : by name: ``nodes``, ``cores``, ``max_time`` and ``default_time`` [s], and so on.
     topology : the switch and the pod of each node.
+    notes : what it leaves open, and what is not counted.
     """
 
     machine: Mapping[str, int] = field(default_factory=dict)
     partitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 class Imported(NamedTuple):
@@ -108,6 +110,8 @@ def built(
     SpecError : no job states a size in the unit.
     """
     findings.check(rules.bad)
+    for text in site.notes:
+        findings.note(text)
     jobs = assembled(frames, findings, path, further)
     unit = rules.unit if rules.unit != "auto" else _unit(jobs)
     if not _stated(jobs, unit):

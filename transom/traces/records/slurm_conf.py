@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from transom._system.wording import counted
 from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.importing import Site
@@ -17,6 +18,8 @@ from transom.traces.records.values import amount, count, gpus, minutes
 from transom.traces.swf_blocks import blocks
 
 _RECORDS = ("nodename", "partitionname", "switchname", "nodeset")
+_BEGIN = re.compile(r"\s*(?:NodeName|PartitionName|SwitchName|NodeSet)=", re.IGNORECASE)
+_INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _PAIR = re.compile(r'(\S+?)=("[^"]*"|\S*)')
 _JSON = {
     "nodename": ("nodes", "name"),
@@ -33,41 +36,74 @@ def read_site(paths: Sequence[str]) -> Site:
     Parameters
     ----------
     paths : ``slurm.conf``, ``topology.conf``, ``scontrol show nodes``, ``show partitions``, ``show topology``, the
-        first two of these also with ``--json``; in any order.
+        first two of these also with ``--json``; in any order. What they include is read in its place; a note names an
+        included file that is not there.
 
     Raises
     ------
     TraceError : a file cannot be read, holds none of these, or names hosts in a list that is damaged.
     """
     found: dict[str, list[Record]] = {kind: [] for kind in _RECORDS}
-    files = list(paths)
-    for path in files:  # which grows by those that are included
-        text = b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
-        included = re.findall(r"^[ \t]*include[ \t]+(\S+)", text, re.IGNORECASE | re.MULTILINE)
-        files += [each for name in included if (each := str(Path(path).parent / name)) not in files]
-        any_ = bool(included) or path not in paths
-        for kind, record in _json_records(path, text) if text.lstrip()[:1] in ("{", "[") else _text_records(text):
-            found[kind].append({**record, "": path})
-            any_ = True
-        if not any_:
+    notes: list[str] = []
+    seen: set[str] = set()
+    for path in paths:
+        text = _text(path)
+        if text.lstrip()[:1] in ("{", "["):
+            records: list[tuple[str, Record]] = [
+                (kind, {**record, "": path}) for kind, record in _json_records(path, text)
+            ]
+        else:
+            records = [each for where, line in _lines(path, text, seen, paths, notes) if (each := _record(where, line))]
+        if not records and not _INCLUDE.search(text):
             raise TraceError(f"{path}: names no node, partition or switch; expected slurm.conf or scontrol show")
-    return _site(found)
+        for kind, record in records:
+            found[kind].append(record)
+    return _site(found, notes)
 
 
-def _text_records(text: str) -> Iterator[tuple[str, Record]]:
-    """Records that begin with their kind, on one line or with further ones that begin with blanks."""
-    lines: list[str] = []
+def _text(path: str) -> str:
+    return b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
+
+
+def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: list[str]) -> Iterator[tuple[str, str]]:
+    """Lines without comments, and those of files in the place where they are included; each with its file.
+
+    Lines that begin with blanks continue the one before.
+
+    Parameters
+    ----------
+    path, text : the file, and what it holds.
+    seen : files that are not read again.
+    given : files that are read in their turn, wherever an included path says that they are.
+    notes : takes included files that are not there.
+    """
+    seen.add(path)
+    held = ""
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         line = re.sub(r"(^|\s)#.*", "", line)
-        if line[:1] in (" ", "\t") and lines and not re.match(r"\s*(?:NodeName|PartitionName|SwitchName)=", line, re.I):
-            lines[-1] += " " + line
+        found = _INCLUDE.fullmatch(line)
+        if held and (found or _BEGIN.match(line) or line[:1] not in (" ", "\t")):
+            yield path, held
+            held = ""
+        if found:
+            name = str(Path(path).parent / found[1])
+            if name in seen or Path(name).name in (Path(each).name for each in given):
+                continue
+            if Path(name).exists():
+                yield from _lines(name, _text(name), seen, given, notes)
+            else:
+                notes.append(f"{path}: includes {found[1]}, which is not there: what it says is not known")
         elif line.strip():
-            lines.append(line.strip())
-    for line in lines:
-        pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
-        kind = line.partition("=")[0].strip().lower()
-        if kind in _RECORDS and pairs.get(kind):
-            yield kind, pairs
+            held = f"{held} {line.strip()}".strip()
+    if held:
+        yield path, held
+
+
+def _record(path: str, line: str) -> tuple[str, Record] | None:
+    """What a line says of nodes, partitions or switches, and what it begins with."""
+    pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
+    kind = line.partition("=")[0].strip().lower()
+    return (kind, {**pairs, "": path}) if kind in _RECORDS and pairs.get(kind) else None
 
 
 def _json_records(path: str, text: str) -> Iterator[tuple[str, Record]]:
@@ -88,7 +124,14 @@ def _node(stated: dict[str, Any]) -> dict[str, str | None]:
         "cpus": number_of(stated.get("cpus")),
         "realmemory": number_of(stated.get("real_memory")),
         "gres": stated.get("gres") if isinstance(stated.get("gres"), str) else None,
+        "state": _words(stated.get("state")),
+        "features": _words(stated.get("features")),
     }
+
+
+def _words(stated: Any) -> str | None:
+    """Texts with commas between; versions differ in whether they state a list of them."""
+    return ",".join(map(str, stated)) if isinstance(stated, list) else stated if isinstance(stated, str) else None
 
 
 def _partition(stated: dict[str, Any]) -> dict[str, str | None]:
@@ -121,12 +164,19 @@ def _sharing(stated: Any) -> str | None:
     return {"0": "EXCLUSIVE", "1": "NO"}.get(jobs, f"{'FORCE' if forced else 'YES'}:{jobs}")
 
 
-def _site(found: Mapping[str, Sequence[Record]]) -> Site:
-    sets = {each["nodeset"]: each.get("nodes", "") for each in found["nodeset"]}
+def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
     nodes: dict[str, Record] = {}
+    future: dict[str, None] = {}
     for each in _with_defaults("nodename", found["nodename"]):
-        if "FUTURE" not in each.get("state", "").upper():
-            nodes |= dict.fromkeys(_hosts(each, each["nodename"]), each)
+        hosts_ = _hosts(each, each["nodename"])
+        if "FUTURE" in re.split(r"\W+", each.get("state", "").upper()):
+            future |= dict.fromkeys(hosts_)
+        else:
+            nodes |= dict.fromkeys(hosts_, each)
+    future = dict.fromkeys(host for host in future if host not in nodes)
+    if future:
+        notes.append(f"{counted(len(future), 'node')} in state FUTURE: not counted")
+    sets = {each["nodeset"]: _set_members(each, nodes) for each in found["nodeset"]}
     members: dict[str, list[str]] = {}
     partitions: dict[str, dict[str, Any]] = {}
     for each in _with_defaults("partitionname", found["partitionname"]):
@@ -134,8 +184,8 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
         if listed.upper() == "ALL":
             members[name] = list(nodes)
         elif listed not in ("", "(null)"):
-            named = [host for part in _hosts(each, listed) for host in _hosts(each, sets.get(part, part))]
-            members[name] = list(dict.fromkeys(named))
+            named = [host for part in _hosts(each, listed) for host in sets.get(part, (part,))]
+            members[name] = [host for host in dict.fromkeys(named) if host not in future]
         partitions[name] = _limits(each) | _sizes(members.get(name, ()), nodes)
         for size, key in (("nodes", "totalnodes"), ("cores", "totalcpus")):
             stated = count(each.get(key, ""))
@@ -146,6 +196,11 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
         for name in names:
             partitions[name] |= {"pool": names, "pool_nodes": shared["nodes"], "pool_cores": shared["cores"]}
     used = dict.fromkeys(host for each in members.values() for host in each) or dict.fromkeys(nodes)
+    if nodes and (missing := [host for host in used if host not in nodes]):
+        notes.append(
+            f"{counted(len(missing), 'node')} of partitions without a NodeName line ({missing[0]}): counted, without "
+            "cores"
+        )
     machine = _sizes(list(used), nodes)
     if not used:  # partitions that state numbers only; they may share nodes
         machine = {
@@ -158,7 +213,21 @@ def _site(found: Mapping[str, Sequence[Record]]) -> Site:
         {name: size for name, size in machine.items() if size > 0},
         partitions,
         _topology(found["switchname"], list(used)),
+        tuple(notes),
     )
+
+
+def _set_members(record: Record, nodes: Mapping[str, Record]) -> list[str]:
+    """The nodes of a set: those that it lists, and those that have its feature."""
+    feature, listed = record.get("feature", ""), _hosts(record, record.get("nodes", ""))
+    if feature:
+        listed += [host for host, node in nodes.items() if feature in _features(node)]
+    return listed
+
+
+def _features(node: Record) -> list[str]:
+    stated = (node.get(key, "") for key in ("feature", "features", "availablefeatures"))
+    return next(filter(None, stated), "").split(",")
 
 
 def _pools(members: Mapping[str, Sequence[str]]) -> list[tuple[list[str], list[str]]]:
@@ -199,15 +268,25 @@ def _sizes(names: Sequence[str], nodes: Mapping[str, Record]) -> dict[str, int]:
 
 
 def _resources(node: Record) -> tuple[int, int, int]:
-    def count_of(*keys: str) -> int:
+    memory = amount(node.get("realmemory", ""))
+    return _cpus(node), max(gpus(node.get("gres", "")) or 0, 0), max(memory.mebibytes if memory else 0, 0)
+
+
+def _cpus(node: Record) -> int:
+    """The CPUs of a node; as Slurm does, those that are stated only if they fit the sockets, cores and threads."""
+
+    def stated(*keys: str) -> int:
         return next((value for key in keys if (value := count(node.get(key, ""))) is not None and value > 0), 0)
 
-    sockets = count_of("sockets") or count_of("boards", "") * count_of("socketsperboard")
-    cores = count_of("cputot", "cpus") or (sockets or 1) * (count_of("corespersocket") or 1) * (
-        count_of("threadspercore") or 1
-    )
-    memory = amount(node.get("realmemory", ""))
-    return cores, max(gpus(node.get("gres", "")) or 0, 0), max(memory.mebibytes if memory else 0, 0)
+    if total := stated("cputot"):
+        return total
+    cpus, cores, threads = stated("cpus", "procs"), stated("corespersocket") or 1, stated("threadspercore") or 1
+    boards, on_board, sockets = stated("boards") or 1, stated("socketsperboard"), stated("sockets")
+    if on_board:
+        sockets = boards * on_board
+    elif not sockets:
+        sockets = cpus // (cores * threads) if cpus and cpus % (cores * threads) == 0 else boards
+    return cpus if cpus in (sockets, sockets * cores) else sockets * cores * threads
 
 
 def _limits(record: Record) -> dict[str, Any]:
@@ -249,17 +328,19 @@ def _topology(records: Sequence[Record], nodes: Sequence[str]) -> dict[str, Any]
 def read_settings(path: str) -> tuple[dict[str, str], dict[str, Record]]:
     """Settings of a ``slurm.conf`` by name, and its partitions by name, all names in lower case.
 
-    What it includes is not read.
-
     Raises
     ------
-    TraceError : the file cannot be read.
+    TraceError : the file cannot be read, or includes one that is not there.
     """
-    text = b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
+    notes: list[str] = []
+    lines = list(_lines(path, _text(path), set(), (), notes))
+    if notes:
+        raise TraceError(notes[0])
     settings: dict[str, str] = {}
-    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
-        name, equals, value = re.sub(r"(^|\s)#.*", "", line).strip().partition("=")
-        if equals and name.lower() not in _RECORDS:
+    for _, line in lines:
+        name, equals, value = line.partition("=")
+        if equals and name.strip().lower() not in _RECORDS:
             settings[name.strip().lower()] = value.strip().strip('"')
-    found = [record for kind, record in _text_records(text) if kind == "partitionname"]
+    records = [each for where, line in lines if (each := _record(where, line))]
+    found = [record for kind, record in records if kind == "partitionname"]
     return settings, {each["partitionname"].lower(): each for each in _with_defaults("partitionname", found)}
