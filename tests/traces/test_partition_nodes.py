@@ -9,11 +9,13 @@ import pytest
 
 from transom.errors import SpecError, TraceError
 from transom.simulation import simulate
+from transom.simulation.output.job_groups import groupings
 from transom.simulation.output.verification import check_schedule
 from transom.traces import ReadingRules, Workload, read_swf
 from transom.traces.partitions import PREFIX, PartitionNodes, nodes_of_partitions, partition_groups
 from transom.traces.records.slurm import read_slurm
 from transom.traces.records.slurm_conf import read_site
+from transom.traces.records.swf import read_swf_records
 from transom.traces.trace_file import write_trace
 
 
@@ -46,6 +48,64 @@ def test_jobs_wait_for_nodes_of_their_partition_though_others_are_idle(tmp_path:
     assert not any("as one machine" in each.text for each in apart.diagnostics)
     assert any("as one machine" in each.text for each in read(path, None).diagnostics)
     assert starts(apart.take(np.array([1, 2])), "fcfs-easy") == [1, 2]
+
+
+def of_one_name(path: Path) -> Path:
+    """A trace whose partitions 1 and 2 have one name, and the third has what they would be called."""
+    text = log(path, (0, 3, 1), (1, 3, 2), (2, 2, 3)).read_text()
+    names = "; Partition: 1 batch\n; Partition: 2 batch\n; Partition: 3 batch_1\n"
+    path.write_text(names + text.replace("; Partition: 1 debug\n; Partition: 2 batch\n", ""))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("batch=4", {"partition_batch_1_1": 4, "partition_batch_2": 4}),
+        ("1=4,2=3,3=3", {"partition_batch_1_1": 4, "partition_batch_2": 3, "partition_batch_1_3": 3}),
+        ("batch_1_1=4,BATCH_2=3", {"partition_batch_1_1": 4, "partition_batch_2": 3}),
+    ],
+)
+def test_partitions_of_one_name_are_told_apart_by_number(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    apart = read(of_one_name(tmp_path / "log.swf"), text)
+    assert dict(zip(apart.cluster.resources, apart.cluster.capacities, strict=True)) == sizes
+    said = "partition 'batch' is ambiguous, taken for all of 1 and 2"
+    assert apart.repairs.get(said, 0) == (2 if text == "batch=4" else 0)
+
+
+def test_an_ambiguous_name_means_all_partitions_that_have_it(tmp_path: Path) -> None:
+    path = of_one_name(tmp_path / "log.swf")
+    taken = read_swf(path, ReadingRules(partitions=("batch",)), nodes=10)
+    assert taken.jobs.id.tolist() == [1, 2]
+    assert taken.repairs["partition 'batch' is ambiguous, taken for all of 1 and 2"] == 2
+    assert read_swf(path, ReadingRules(partitions=("batch_2",)), nodes=10).jobs.id.tolist() == [2]
+    assert read_swf(path, ReadingRules(partitions=(2,)), nodes=10).jobs.id.tolist() == [2]
+    labels = groupings(*(getattr(read(path, None), name) for name in ("jobs", "runtime", "cluster", "origin")))
+    assert labels["partition"].labels == ("batch_1_1", "batch_2", "batch_1_3")
+    assert read_swf_records(str(path)).jobs["partition"].to_list() == ["batch_1_1", "batch_2", "batch_1_3"]
+
+
+def test_a_name_of_digits_and_that_number_are_two_partitions(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.swf", (0, 3, 1), (1, 3, 2))
+    path.write_text(path.read_text().replace("1 debug", "1 2"))
+    taken = read_swf(path, ReadingRules(partitions=("2",)), nodes=10)
+    assert (len(taken), list(taken.repairs)) == (2, ["partition '2' is ambiguous, taken for all of 1 and 2"])
+
+
+def test_names_that_differ_in_case_are_told_apart(tmp_path: Path) -> None:
+    path = log(tmp_path / "log.swf", (0, 3, 1), (1, 3, 2))
+    path.write_text(path.read_text().replace("1 debug", "1 BATCH"))
+    assert read(path, "BATCH=4,batch=3").cluster.capacities == (4, 3)
+    assert read_swf(path, ReadingRules(partitions=("batch",)), nodes=10).jobs.id.tolist() == [2]
+    assert len(read_swf(path, ReadingRules(partitions=("Batch",)), nodes=10)) == 2
+
+
+@pytest.mark.reference
+def test_case_of_two_partitions_of_one_name(shared: Path) -> None:
+    path = shared / "cases" / "replay" / "two_partitions_one_name.swf"
+    for text in ("batch=4", "1=4,2=4"):
+        assert read(path, text).cluster.capacities == (4, 4)
+    assert len(read_swf(path, ReadingRules(partitions=("batch",)))) == 2
 
 
 def test_slurm_stops_in_each_partition_by_itself(tmp_path: Path) -> None:
@@ -86,7 +146,10 @@ def test_jobs_of_unknown_partitions_use_any_node_and_are_counted(tmp_path: Path)
     ("text", "told"),
     [
         ("trace", "states no sizes of partitions"),
-        ("nowhere=4", "no partition 'nowhere'. Known: debug, batch"),
+        ("nowhere=4", "no partition 'nowhere'. Known: 1 debug, 2 batch"),
+        ("7=4", "no partition '7'. Known: 1 debug, 2 batch"),
+        ("debug=4,1=3", "partition 1 has two sizes"),
+        ("٣=4", "no partition"),
         ("debug", "expected trace, or distinct NAME=NODES"),
         ("debug=0", "expected trace, or distinct NAME=NODES"),
         ("debug=1,debug=2", "expected trace, or distinct NAME=NODES"),

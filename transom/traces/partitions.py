@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,31 +46,68 @@ def parse_partition_nodes(text: str) -> dict[str, int] | None:
         return None
     made: dict[str, int] = {}
     for each in text.split(","):
-        found = re.fullmatch(r"([^=]+)=(\d{1,13})", each.strip())
-        if not found or not 0 < int(found[2]) <= LARGEST or found[1].lower() in made:
+        found = re.fullmatch(r"([^=]+)=([0-9]{1,13})", each.strip())
+        if not found or not 0 < int(found[2]) <= LARGEST or found[1] in made:
             raise SpecError(f"partition nodes {text!r}: expected trace, or distinct NAME=NODES with commas between")
-        made[found[1].lower()] = int(found[2])
+        made[found[1]] = int(found[2])
     return made
 
 
-def sized(text: str, stated: PartitionNodes, names: Mapping[int, str], path: str) -> PartitionNodes:
+def unique_names(names: Mapping[int, str]) -> dict[int, str]:
+    """Names by number, each once: those that several partitions have are made unique by the number (``batch_2``)."""
+    made = dict(names)
+    while twice := {name for name, count in Counter(made.values()).items() if count > 1}:
+        made = {number: f"{name}_{number}" if name in twice else name for number, name in made.items()}
+    return made
+
+
+def numbers_of(text: str, names: Mapping[int, str], there: Collection[int] = ()) -> list[int]:
+    """The partitions that a text may mean, by number, ascending: those of this name, and the one of this number.
+
+    Parameters
+    ----------
+    text : a name as the trace or :func:`unique_names` spell it, else in any case, or a number.
+    names : of partitions by number.
+    there : further partitions, which have no name.
+    """
+    spelt = [*names.items(), *unique_names(names).items()]
+    found = {number for number, name in spelt if name == text}
+    found = found or {number for number, name in spelt if name.lower() == text.lower()}
+    return sorted(found | {number for number in (*names, *there) if str(number) == text})
+
+
+def sized(
+    text: str, stated: PartitionNodes, partition: IntArray, names: Mapping[int, str], path: str
+) -> PartitionNodes:
     """The sizes that ``text`` asks for: those that the trace states, or those in the text.
+
+    Parameters
+    ----------
+    text : ``trace``, or sizes by name or number; one by a name that several partitions have is that of each of them.
+    stated : sizes that the trace states.
+    partition : of each job, shape ``(jobs,)``.
+    names : of partitions by number.
+    path : the file, for messages.
 
     Raises
     ------
-    SpecError : the trace states no sizes, or has no such partition.
+    SpecError : the trace states no sizes, or has no such partition, or one has two sizes.
     """
     wanted = parse_partition_nodes(text)
     if wanted is None:
         if not stated.sizes:
             raise SpecError(f"{path}: states no sizes of partitions: give them as NAME=NODES,... (--partition-nodes)")
         return stated
-    numbers = {str(number): number for number in names} | {name.lower(): number for number, name in names.items()}
-    for each in wanted:
-        if each not in numbers and not each.isdigit():
-            known = ", ".join(names.values()) or "none has a name; take numbers"
-            raise SpecError(f"{path}: --partition-nodes: no partition {each!r}. Known: {known}")
-    return PartitionNodes({numbers.get(each, int(each) if each.isdigit() else -1): n for each, n in wanted.items()})
+    there = np.unique(partition).tolist()
+    sizes: dict[int, int] = {}
+    for each, nodes in wanted.items():
+        numbers = numbers_of(each, names, there)
+        if not numbers:
+            raise SpecError(f"{path}: --partition-nodes: no partition {each!r}. Known: {_listed(there, names)}")
+        for number in numbers:
+            if sizes.setdefault(number, nodes) != nodes:
+                raise SpecError(f"{path}: --partition-nodes {text!r}: partition {number} has two sizes")
+    return PartitionNodes(sizes)
 
 
 def nodes_of_partitions(
@@ -92,6 +130,7 @@ def nodes_of_partitions(
     -------
     Name, number of nodes, and which jobs use it, for each resource.
     """
+    names = unique_names(names)
     used = [number for number in np.unique(partition).tolist() if number in stated_sizes.sizes]
     pools = [([number for number in pool if number in used], size) for pool, size in stated_sizes.pools]
     if not stated_sizes.pools and sum(stated_sizes.sizes.values()) > nodes:
@@ -139,6 +178,10 @@ def _named(names: Mapping[int, str], numbers: Sequence[int]) -> str:
     return "+".join(names.get(number, str(number)) for number in numbers)
 
 
+def _listed(numbers: Iterable[int], names: Mapping[int, str]) -> str:
+    return ", ".join(f"{number} {names.get(number, '')}".strip() for number in numbers)
+
+
 def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int | str], path: str) -> BoolArray:
     """Which jobs are in the partitions that are wanted; all where none is stated.
 
@@ -146,7 +189,7 @@ def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int
     ----------
     partition : of each job, shape ``(jobs,)``.
     names : of partitions in the header, by number.
-    wanted : numbers or names.
+    wanted : numbers or names; a name that several partitions have stands for all of them.
     path : the file, for messages.
 
     Raises
@@ -156,12 +199,10 @@ def selected(partition: IntArray, names: Mapping[int, str], wanted: Sequence[int
     if not wanted:
         return np.ones(len(partition), bool)
     there = np.unique(partition).tolist()
-    numbers = {name.lower(): number for number, name in names.items()} | {str(number): number for number in there}
     taken: list[int] = []
     for each in wanted:
-        number = numbers.get(str(each).lower())
-        if number is None or number not in there:
-            known = ", ".join(" ".join(filter(None, (str(n), names.get(n, "")))) for n in there)
-            raise SpecError(f"{path}: no job is in partition {each!r}. Known: {known}")
-        taken.append(number)
+        numbers = [number for number in numbers_of(str(each), names, there) if number in there]
+        if not numbers:
+            raise SpecError(f"{path}: no job is in partition {each!r}. Known: {_listed(there, names)}")
+        taken += numbers
     return np.isin(partition, taken)

@@ -16,7 +16,14 @@ from transom.models.arrays import BoolArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.traces.estimates import TAKEN, Whose, parse_estimates, with_estimates
 from transom.traces.origin import EXACT, Origin
-from transom.traces.partitions import PartitionNodes, nodes_of_partitions, parse_partition_nodes, selected, sized
+from transom.traces.partitions import (
+    PartitionNodes,
+    nodes_of_partitions,
+    numbers_of,
+    parse_partition_nodes,
+    selected,
+    sized,
+)
 from transom.traces.workload import Workload
 
 _HORIZON = 2.0**62
@@ -140,6 +147,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     """
     sieve = _Sieve(log, path)
     sieve.drop(~selected(log.partition, log.partitions, rules.partitions, path), "left out: in another partition")
+    _count_ambiguous(sieve, rules)
     size, runtime = _size(log, rules), _runtime(sieve, rules)
     walltime = np.where(log.walltime > 0, log.walltime, runtime)
     _refuse_or_drop_nonpositive(sieve, size, runtime, rules)
@@ -273,13 +281,24 @@ def _refuse_or_drop_too_large_for_partition(
     if rules.partition_nodes is None:
         return None
     log = sieve.log
-    stated = sized(rules.partition_nodes, log.partition_nodes, log.partitions, sieve.path)
+    stated = sized(rules.partition_nodes, log.partition_nodes, log.partition, log.partitions, sieve.path)
     room = np.full(len(size), np.iinfo(np.int64).max)
     for number, nodes in stated.sizes.items():
         room[log.partition == number] = nodes
     bad, reason = size > room, "left out: larger than its partition"
     sieve.refuse_or_drop(bad, rules.oversized, reason, "size {} exceeds the nodes of its partition", size)
     return stated
+
+
+def _count_ambiguous(sieve: _Sieve, rules: ReadingRules) -> None:
+    """Say which partitions a name stands for that several of them have."""
+    log = sieve.log
+    sizes = None if rules.partition_nodes is None else parse_partition_nodes(rules.partition_nodes)
+    for each in dict.fromkeys(map(str, (*rules.partitions, *(sizes or ())))):
+        numbers = numbers_of(each, log.partitions, np.unique(log.partition).tolist())
+        if len(numbers) > 1:
+            listed = " and ".join(map(str, numbers))
+            sieve.count(f"partition {each!r} is ambiguous, taken for all of {listed}", np.isin(log.partition, numbers))
 
 
 def _runtime(sieve: _Sieve, rules: ReadingRules) -> IntArray:

@@ -42,11 +42,13 @@ def test_the_order_of_pairs_is_that_of_a_count_one_by_one() -> None:
         assert agreement_of_those_that_met(submit, logged, replayed) == pytest.approx(expected, nan_ok=True)
 
 
-def logged_workload(started: list[int], partition: list[int] | None = None) -> Workload:
+def logged_workload(
+    started: list[int], partition: list[int] | None = None, names: dict[int, str] | None = None
+) -> Workload:
     jobs = [TracedJob(Job(i, 10 * i, 4, 100), 100) for i in range(1, len(started) + 1)]
     made = Workload.of(jobs, Cluster(4), "made")
     of = None if partition is None else np.array(partition)
-    origin = Origin(started=np.array(started), partition=of, names={2: "gpu"})
+    origin = Origin(started=np.array(started), partition=of, names=names or {2: "gpu"})
     return Workload(made.name, made.cluster, made.jobs, made.runtime, origin=origin)
 
 
@@ -72,6 +74,12 @@ def test_partitions_are_compared_one_by_one() -> None:
         "partition 1": (1, 0.0),
         "gpu": (2, 10.0),
     }
+
+
+def test_a_partition_called_all_and_two_of_one_name_have_lines_of_their_own() -> None:
+    workload = logged_workload([10, 110, 210], [1, 2, 3], {1: "all", 2: "gpu", 3: "gpu"})
+    found = calibration(workload, simulate(workload, "fcfs"))
+    assert {name: each.jobs for name, each in found.items()} == {ALL: 3, "partition all": 1, "gpu_2": 1, "gpu_3": 1}
 
 
 def test_the_log_tells_how_long_after_an_end_others_start() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from transom.errors import ModelError
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.schedule import Schedule
+from transom.traces.partitions import unique_names
 from transom.traces.workload import Workload
 
 ALL = "all"
@@ -68,8 +69,10 @@ def calibration(workload: Workload, schedule: Schedule) -> dict[str, Calibration
     groups: dict[str, BoolArray] = {ALL: known}
     partition = workload.origin.partition
     if partition is not None:
+        names = unique_names(workload.origin.names)
         for number in np.unique(partition[known]).tolist():
-            name = workload.origin.names.get(number) or f"partition {number}"
+            name = names.get(number) or str(number)
+            name = name if names.get(number, ALL) != ALL else f"partition {name}"
             groups[name] = known & (partition == number)
     submit = workload.jobs.submit
     return {name: _compared(submit[of], started[of], schedule.start[of]) for name, of in groups.items()}

@@ -13,6 +13,7 @@ from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import size_edges, size_labels
 from transom.simulation.output.metrics import Trim
 from transom.traces.origin import Origin
+from transom.traces.partitions import unique_names
 
 KINDS = ("partition", "size", "group", "use", "user")
 """All kinds; a workload has those about which it states something."""
@@ -42,7 +43,7 @@ def groupings(jobs: JobTable, runtime: IntArray, cluster: Cluster, origin: Origi
     size = np.searchsorted(np.array(size_edges(cluster)), jobs.nodes, side="right") - 1
     found = {"size": Grouping(tuple(f"{label} nodes" if label != "1" else "1 node" for label in labels), size)}
     if origin.partition is not None:
-        found["partition"] = _numbered(origin.partition, origin.names, "partition ")
+        found["partition"] = _numbered(origin.partition, unique_names(origin.names), "partition ")
     if origin.group is not None:
         found["group"] = _numbered(origin.group, origin.groups, "group ")
     user = _numbered(jobs.user, {}, "")

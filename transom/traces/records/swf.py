@@ -11,6 +11,7 @@ import numpy as np
 from transom._system.notices import timed
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import FloatArray
+from transom.traces.partitions import unique_names
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, Site, built
 from transom.traces.swf_header import FIELDS, Header, standard_name
@@ -124,7 +125,7 @@ def _frame(
     derived = {
         "label": pl.col("id").cast(pl.String),
         "state": pl.col("status").replace_strict(_PARTIAL, default="", return_dtype=pl.String),
-        "partition": _named("partition", "partition", header.partitions),
+        "partition": _named("partition", "partition", unique_names(header.partitions)),
         "qos": _named("queue", "queue", {}),
         "name": _named("app", "app", {}),
     }
