@@ -285,6 +285,12 @@ def _jobs(fields: Mapping[str, Any]) -> Iterator[SlurmJob]:
             yield replace(job, id=array + (task + 1) * _TASKS, name=f"{array}_{task}")
 
 
+def task_name(id_: int) -> str:
+    """How Slurm spells a job of a window: ``12_3`` for the task of an array that has no number of its own yet."""
+    task, array = divmod(id_, _TASKS)
+    return f"{array}_{task - 1}" if task else str(id_)
+
+
 def _asked(fields: Mapping[str, Any], name: str) -> str:
     return ",".join(filter(None, (_asks_for(fields, each) for each in _ASKED[name])))
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from transom.cli import run
+from transom.errors import SpecError
+from transom.slurm.jobs import task_name
+from transom.traces.job_ids import jobs_called
 
 TRACE = "examples/slurm_60.swf"
 
@@ -40,3 +44,53 @@ def test_what_cannot_be_answered_is_one_line(
 ) -> None:
     assert run(["when", *arguments]) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+SACCT = """JobID|JobIDRaw|Submit|Start|End|NNodes|Timelimit|State
+100|100|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T01:00:00|2|02:00:00|COMPLETED
+138070_8|138079|2026-01-01T00:01:00|2026-01-01T01:00:00|2026-01-01T02:00:00|2|02:00:00|COMPLETED
+138070_9|138070|2026-01-01T00:02:00|2026-01-01T02:00:00|2026-01-01T03:00:00|2|02:00:00|COMPLETED
+1380708|1380708|2026-01-01T00:03:00|2026-01-01T03:00:00|2026-01-01T04:00:00|2|02:00:00|COMPLETED
+1380709+0|1380709|2026-01-01T00:04:00|2026-01-01T04:00:00|2026-01-01T05:00:00|2|02:00:00|COMPLETED
+1380709+1|1380710|2026-01-01T00:04:00|2026-01-01T04:00:00|2026-01-01T05:00:00|2|02:00:00|COMPLETED
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A trace with tasks of an array and components of a job."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "sacct.txt").write_text(SACCT)
+    assert run(["import", "slurm", str(folder / "sacct.txt"), "-o", str(folder / "site.parquet")]) == 0
+    return str(folder / "site.parquet")
+
+
+def test_ids_are_those_of_the_source(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["138070_8", "138070[8]", "138079", "1380708", "1380709+1", "138070"]
+    assert run(["when", site, "--json", *(word for job in asked for word in ("--job", job))]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    called = ["138070_8", "138070_8", "138070_8", 1380708, "1380709+1", "138070_9"]
+    assert [each["job"] for each in told] == called
+    assert [each["because"].get("jobs") for each in told[3:4]] == [["138070_8"]]
+    assert "planned to start when 138070_8 end" in told[3]["because"]["text"]
+    assert run(["when", site, "--job", "138070_8"]) == 0
+    assert " 138070_8 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "job", ["138070_7", "1_00", "1380_708", " 100", "+100", "100.0", "0100", "١٠٠", "1380709+2", ""]
+)
+def test_an_id_that_the_trace_does_not_know_is_refused(job: str, site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["when", site, "--job", job]) == 2
+    assert "there is no job" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_label_of_several_jobs_asks_for_the_number() -> None:
+    with pytest.raises(SpecError, match="site: 2 jobs are called 12_3: name one by its number, 5, 900"):
+        jobs_called(["12_3"], ["12_3", "7", "12_3"], np.array([5, 7, 900]), "site")
+    assert jobs_called(["900", "12_[4]"], ["12_3", "12[4]", "12_3"], np.array([5, 7, 900]), "site") == [900, 7]
+
+
+def test_a_task_of_an_array_in_a_window_is_called_as_slurm_does() -> None:
+    number = 12 + 4 * 2**32
+    assert [task_name(number), task_name(12)] == ["12_3", "12"]

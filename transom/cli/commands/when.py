@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,12 @@ def command(
     trace: Annotated[
         Path, typer.Argument(help="A trace: SWF, plain or gzip, or Parquet. With --history, a snapshot of a queue.")
     ],
-    job: Annotated[list[int] | None, typer.Option("--job", help="Id of a job. Repeat for several.")] = None,
+    job: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--job", metavar="ID", help="Id of a job as the trace spells it, such as 12 or 12_3. Repeat for several."
+        ),
+    ] = None,
     policy: Annotated[
         str, typer.Option("--policy", autocompletion=completion.policies, help="Policy: a priority rule.")
     ] = "fcfs-easy",
@@ -47,23 +53,45 @@ def command(
     from transom.forecast.questions import ask
     from transom.forecast.snapshot import History
     from transom.io import read_windows
+    from transom.slurm.jobs import task_name
     from transom.traces.applications import read_applications
+    from transom.traces.job_ids import jobs_called, read_labels, spelled
 
     workload = read_workload(history or trace, nodes, seed=seed, reading=reading)
     name = read_applications(history or trace, workload.jobs.id)
+    labels: dict[int, str] = {}
     if history is not None:
         options.refuse({"--at": at}, "--history")
-        asked = History(workload, policy, name, seed, keep=True)
-        answers = [answer for window in read_windows(trace) for answer in asked.ask(window, job)]
+        asked, answers = History(workload, policy, name, seed, keep=True), []
+        for window in read_windows(trace):
+            queued, where = window.queue.id, f"{trace}: queue at {window.now} s"
+            names = [task_name(id_) for id_ in queued.tolist()]
+            answers += asked.ask(window, None if job is None else jobs_called(job, names, queued, where))
     elif not job:
         raise SpecError(f"{trace}: say with --job which job to ask about")
     else:
-        answers = ask(workload, policy, job, at, name, seed, keep=True)
+        ids = workload.jobs.id
+        names = read_labels(trace, ids)
+        labels = dict(zip(ids.tolist(), names, strict=True))
+        answers = ask(workload, policy, jobs_called(job, names, ids, workload.name), at, name, seed, keep=True)
+    told = [each._asdict() for each in answers]
+    for each in told:
+        each |= {"job": spelled(labels.get(each["job"], str(each["job"]))), "because": _called(each["because"], labels)}
     if json:
-        for each in answers:
-            print_json(each._asdict())
+        for each in told:
+            print_json(each)
         return
-    rows = [[*(f"{value}" for value in each[:6]), each.because["text"]] for each in answers]
+    rows = [[*(f"{value}" for value in list(each.values())[:6]), each["because"]["text"]] for each in told]
     print_table(
         remarked(f"starts under {policy} [s]", workload), ["job", "now", "plan", "p10", "p50", "p90", "because"], rows
     )
+
+
+def _called(because: dict[str, Any], labels: Mapping[int, str]) -> dict[str, Any]:
+    """A reason with the jobs that it names as the trace spells them."""
+    from transom.traces.job_ids import spelled
+
+    ids = because.get("jobs", [])
+    names = [spelled(labels.get(job, str(job))) for job in ids]
+    before, after = (f"when {', '.join(map(str, each))} end" for each in (ids, names))
+    return {**because, "jobs": names, "text": because["text"].replace(before, after)} if ids else because
