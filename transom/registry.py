@@ -24,6 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import Any
 
+from transom._system.wording import real_number, whole_number
 from transom.errors import SpecError
 
 SOLVERS = "transom.solvers"
@@ -292,7 +293,7 @@ def _convert(text: str, hint: Any, where: str) -> Any:
                 return text.lower() in ("true", "yes", "on")
         elif option in (int, float):
             try:
-                return option(text)
+                return whole_number(text) if option is int else real_number(text)
             except ValueError:
                 continue
         elif option is str:

@@ -1,4 +1,8 @@
-"""Numbers of things in sentences."""
+"""Numbers in texts: how messages say them, and which spellings of people and files are read as numbers.
+
+``int`` and ``float`` take ``1_0``, blanks around a number and the digits of all scripts, so that a mistyped id or
+amount becomes another one.
+"""
 
 from __future__ import annotations
 
@@ -6,3 +10,37 @@ from __future__ import annotations
 def counted(number: int, noun: str) -> str:
     """A number and its noun: "1 job", "2,000 jobs"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def odd_number(text: str) -> bool:
+    """Whether a text is spelled as no number should be: with ``_``, blanks around it or characters beyond ASCII."""
+    return "_" in text or not text.isascii() or text != text.strip()
+
+
+def digits(text: str) -> bool:
+    """Whether a text is made of the digits 0 to 9 alone."""
+    return text.isascii() and text.isdecimal()
+
+
+def whole_number(text: str) -> int:
+    """The whole number that a text spells.
+
+    Raises
+    ------
+    ValueError : it spells none.
+    """
+    if odd_number(text):
+        raise ValueError(f"expected a whole number, got {text!r}")
+    return int(text)
+
+
+def real_number(text: str) -> float:
+    """The number that a text spells.
+
+    Raises
+    ------
+    ValueError : it spells none.
+    """
+    if odd_number(text):
+        raise ValueError(f"expected a number, got {text!r}")
+    return float(text)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from transom._system.wording import digits
 from transom.adapters.locked_reading import read_locked
 from transom.errors import SpecError
 from transom.models.arrays import IntArray
@@ -52,7 +53,7 @@ class RLScheduler:
     unasked: str = ""
 
     def __post_init__(self) -> None:
-        if any(not part.isdecimal() for part in self.unasked.split("/") if self.unasked):
+        if any(not digits(part) for part in self.unasked.split("/") if self.unasked):
             raise SpecError(f"rlscheduler: unasked must be ids with slashes between, got {self.unasked!r}")
         for name in ("sequences", "length", "first"):
             if getattr(self, name) <= 0:

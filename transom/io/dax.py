@@ -16,6 +16,7 @@ import os
 from typing import Any
 from xml.parsers import expat
 
+from transom._system.wording import real_number
 from transom.errors import DocumentError, ModelError, shown
 from transom.io.opening import open_document
 from transom.models.workflow import Workflow
@@ -97,7 +98,7 @@ class _Reader:
 
     def number(self, task: str, what: str, text: str) -> float:
         try:
-            number = float(text)
+            number = real_number(text.strip())
         except ValueError:
             number = math.nan
         if not math.isfinite(number):

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from transom._system.wording import whole_number
 from transom.errors import DocumentError, ModelError
 from transom.io.opening import open_document
 from transom.models import Knapsack
@@ -41,7 +42,7 @@ def read_kplib(path: str | os.PathLike[str]) -> Knapsack:
 def _integers(line: bytes, where: str, count: int) -> list[int]:
     words = line.split()
     try:
-        numbers = [int(word) for word in words]
+        numbers = [whole_number(word.decode()) for word in words]
     except ValueError:
         shown = line.strip()[:40].decode("utf-8", "replace")
         raise DocumentError(f"{where}: expected {count} integers, got {shown!r}") from None

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from transom import registry
+from transom._system.wording import digits
 from transom.errors import SpecError
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.objective_names import named_terms
@@ -76,7 +77,7 @@ def workflow_on_machine(
     given = {}
     for each in (amounts or "").split(","):
         name, sign, amount = each.partition("=")
-        if sign and amount.isdecimal():
+        if sign and digits(amount):
             given[name] = int(amount)
         elif each:
             raise SpecError(f"--amounts: expected NAME=AMOUNT,..., got {amounts!r}")

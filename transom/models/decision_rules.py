@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from transom._system.wording import real_number
 from transom.errors import SpecError
 from transom.models.arrays import BoolArray, FloatArray
 from transom.models.hypervolume import directions
@@ -200,7 +201,7 @@ def parse_weights(what: str, text: str) -> list[float]:
     SpecError : they are not such numbers.
     """
     try:
-        weights = [float(part) for part in text.split("/")] if text else []
+        weights = [real_number(part) for part in text.split("/")] if text else []
     except ValueError:
         raise SpecError(f"{what}: weights must be numbers with slashes between, got {text!r}") from None
     if weights and not (all(0 <= weight < math.inf for weight in weights) and any(weights)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from transom._system.wording import digits
 from transom.slurm.answers import UNKNOWN, number, stated
 from transom.traces.records.slurm_json import number_of
 from transom.traces.records.values import amount, instant, seconds, state, tres
@@ -276,7 +277,7 @@ def _jobs(fields: Mapping[str, Any]) -> Iterator[SlurmJob]:
     )
     if array <= 0 or not tasks:
         yield job
-    elif tasks.isdecimal():
+    elif digits(tasks):
         # A waiting task of an array may still share the number of the whole.
         own = number_ if number_ != array or not job.waits else array + (int(tasks) + 1) * _TASKS
         yield replace(job, id=own, name=f"{array}_{tasks}")

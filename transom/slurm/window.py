@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transom._system.wording import counted
+from transom._system.wording import counted, digits
 from transom.errors import SlurmError
 from transom.models import Cluster, FatTree, JobTable, Window
 from transom.models.arrays import IntArray
@@ -282,7 +282,7 @@ def _licences(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in filter(None, re.split(r"[,;]", text)):
         name, _, amount = part.partition(":")
-        found[name.strip()] = found.get(name.strip(), 0) + (int(amount) if amount.isdecimal() else 1)
+        found[name.strip()] = found.get(name.strip(), 0) + (int(amount) if digits(amount) else 1)
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 
 from transom import registry
+from transom._system.wording import real_number
 from transom.errors import ModelError, SpecError
 from transom.models import JobTable
 from transom.models.arrays import IntArray
@@ -101,7 +102,7 @@ def parse_estimates(spec: str) -> EstimateModel:
     name, _, rest = spec.partition(":")
     if name == "factor":
         try:
-            return Factor(float(rest))
+            return Factor(real_number(rest))
         except ValueError as error:
             if isinstance(error, SpecError):
                 raise

@@ -35,6 +35,17 @@ def test_what_is_given_is_checked(transom: Callable[..., Ran], root: Path) -> No
         assert value in ran.err
 
 
+@pytest.mark.parametrize("value", ["1_0", " 7", "7 ", "٣", "1_0.5", "\u00a07"])
+@pytest.mark.parametrize("option", ["--seed", "--seconds", "--iterations"])
+def test_numbers_are_digits(transom: Callable[..., Ran], root: Path, option: str, value: str) -> None:
+    packs = root / "instances" / "windows" / "lublin.jsonl"
+    given = ("bench", "plan", "smoke") if option == "--iterations" else ("solve", packs, "--solver", "greedy")
+    ran = transom(*given, option, value)
+    assert (ran.status, ran.out) == (2, "")
+    assert f"{option}: expected a" in ran.err
+    assert repr(value) in ran.err
+
+
 def test_plain_values_become_what_the_parser_makes_of_them(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("")
     paths = (str(tmp_path / each) for each in ("", "there", "missing", "there/below"))

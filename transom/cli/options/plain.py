@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from transom._system.wording import odd_number
+
 CHECK = object()
 """Stands for what only the parser can make of a value."""
 
@@ -22,6 +24,8 @@ class _Light:
             return () if param.multiple or param.nargs == -1 else None
         stated = param.type_descriptor
         plain = taken(value, stated.annotation, stated.parameter_info)
+        if plain is CHECK:
+            _refuse_odd_numbers(value, stated.annotation, param)
         return self._check(param).coerce(value, param=param, ctx=ctx) if plain is CHECK else plain
 
 
@@ -35,7 +39,7 @@ def take_plain_values() -> None:
     if check is None:  # of another version, which is left to check by itself
         return
     light = _Light(check)
-    parameter.get_runtime_param = lambda self: self._runtime_param or light
+    parameter.get_runtime_param = lambda self: light
 
 
 def taken(value: Any, kind: Any, stated: Any) -> Any:
@@ -59,6 +63,23 @@ def taken(value: Any, kind: Any, stated: Any) -> Any:
     if kind is Path and type(value) is str:
         return _path(value, stated)
     return CHECK
+
+
+def _refuse_odd_numbers(value: Any, kind: Any, param: Any) -> None:
+    """Refuse what Python takes for a number and nobody means as one: ``1_0``, digits of other scripts, blanks around.
+
+    Raises
+    ------
+    SpecError : a text is one of these.
+    """
+    kind = get_args(kind)[0] if get_origin(kind) is list else kind
+    for text in value if isinstance(value, list | tuple) else (value,):
+        if kind in (int, float) and type(text) is str and odd_number(text):
+            from transom.errors import SpecError
+
+            name = param.opts[0] if param.param_type_name == "option" else param.metavar
+            what = "a whole number" if kind is int else "a number"
+            raise SpecError(f"{name}: expected {what}, got {text[:40]!r}")
 
 
 def _number(value: Any, kind: type[int] | type[float], stated: Any) -> Any:

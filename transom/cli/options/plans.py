@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from transom._system.wording import digits
 from transom.cli.options import common as options
 from transom.cli.options import completion
 
@@ -25,7 +26,7 @@ Source = Annotated[
 ]
 
 _MOST_SEEDS = 1_000_000
-_RANGE = re.compile(r"(\d+)-(\d+)")
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 
 
 class Flags(NamedTuple):
@@ -183,6 +184,6 @@ def _seeds(text: str) -> range:
         if last - first >= _MOST_SEEDS:
             raise SpecError(f"--seed {text}: more than {_MOST_SEEDS:,} seeds")
         return range(first, last + 1)
-    if not text.isdecimal():
+    if not digits(text):
         raise SpecError(f"--seed {text}: expected a number >= 0 or a range such as 0-4")
     return range(int(text), int(text) + 1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from transom._system.wording import digits
 from transom.cli.output.console import note, number, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def pair(text: str, option: str) -> tuple[int, int]:
     from transom.errors import SpecError
 
     parts = text.split(",")
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+    if len(parts) != 2 or not all(digits(part) for part in parts):
         raise SpecError(f"{option}: expected two numbers such as 32,32, got {text!r}")
     return int(parts[0]), int(parts[1])
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from transom import registry
+from transom._system.wording import digits
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
@@ -110,7 +111,7 @@ class WindowKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
 
 def _series(text: str) -> tuple[int, int]:
     number, slash, length = text.partition("/")
-    if not slash or not number.isdecimal() or not length.isdecimal():
+    if not slash or not digits(number) or not digits(length):
         raise SpecError(f"series: expected h/H such as 50/100, got {text!r}")
     return int(number), int(length)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.wording import digits
 from transom.errors import DocumentError
 from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
@@ -169,4 +170,4 @@ def _origin(texts: Mapping[str, NDArray[Any]]) -> Origin:
 def _by_number(name: str, kind: str) -> tuple[int, str]:
     """Groups without a name of their own by number, as in the trace; then the others by name."""
     number = name.removeprefix(f"{kind} ")
-    return (int(number), "") if number.isdecimal() and number != name else (2**63, name)
+    return (int(number), "") if digits(number) and number != name else (2**63, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transom import registry
+from transom._system.wording import digits
 from transom.errors import SpecError
 from transom.models import FatTree
 from transom.traces.records.topology import Topology, read_topology
@@ -23,7 +24,7 @@ def stated_nodes(spec: str) -> int | None:
     text = registry.parse(spec)[1].get("nodes")
     if text is None:
         return None
-    if not text.isdecimal() or not int(text):
+    if not digits(text) or not int(text):
         raise SpecError(f"cluster {spec!r}: nodes must be a whole number > 0, got {text!r}")
     return int(text)
 

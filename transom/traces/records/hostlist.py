@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import product
 
+from transom._system.wording import digits
+
 _MOST = 1 << 20  # nodes of one list
 _NUMBERED = re.compile(r"([^,\[\]]*?)(\d{1,9})")
 _PART = re.compile(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
@@ -52,7 +54,7 @@ def _range(text: str) -> list[str]:
         if not dash:
             found.append(first)
             continue
-        if not (first.isdecimal() and last.isdecimal() and len(first + last) < 20):
+        if not (digits(first) and digits(last) and len(first + last) < 20):
             raise ValueError(f"a damaged range of hosts: {text[:40]!r}")
         if int(last) - int(first) >= _MOST:
             raise ValueError(f"a list of more than {_MOST:,} hosts: {text[:40]!r}")

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from transom._system.wording import digits
 from transom.errors import TraceError
 from transom.models import FatTree, tree_of_switches
 from transom.traces.records.topology_entries import Entry, block_size, damaged, grouped, named
@@ -214,7 +215,7 @@ def _by_name(found: Topology) -> Topology:
 
     def key(node: int) -> tuple[list[tuple[bool, int, str]], str]:
         parts = re.split(r"(\d+)", found.nodes[node])
-        return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts], found.nodes[node]
+        return [(digits(part), int(part) if digits(part) else 0, part) for part in parts], found.nodes[node]
 
     order = sorted(range(len(found.nodes)), key=key)
     tree = found.tree

@@ -10,6 +10,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from transom._system.wording import digits
 from transom.traces.records.clocks import both_readings, settled
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings, quoted
@@ -399,7 +400,7 @@ def array_tasks(text: str) -> int | None:
     for part in found.split(","):
         bounds, _, step = part.partition(":")
         first, _, last = bounds.partition("-")
-        if not all(each.isdecimal() and len(each) < 10 for each in (first, last or first, step or "1")):
+        if not all(digits(each) and len(each) < 10 for each in (first, last or first, step or "1")):
             return UNKNOWN if part.strip(". ") == "" else None
         tasks += max(0, (int(last or first) - int(first)) // max(int(step or 1), 1) + 1)
     return tasks

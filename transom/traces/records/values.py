@@ -23,10 +23,10 @@ _NOTHING = frozenset(
 )
 _ENDLESS = frozenset(("unlimited", "infinite", "partition_limit", "-1"))
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPEZ", 1)}
-_COUNT = re.compile(r"(\d{1,18})(\.\d+)?([KMGTP]?)(?:-\d+[KMGTP]?)?", re.IGNORECASE)
-_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?")
-_TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_COUNT = re.compile(r"(\d{1,18})(\.\d+)?([KMGTP]?)(?:-\d+[KMGTP]?)?", re.IGNORECASE | re.ASCII)
+_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?", re.ASCII)
+_TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _FINISHED = re.compile(r"(after(?:any|ok|notok|corr)):([\d_*+:\[\]-]+)", re.IGNORECASE)
 _GPU = re.compile(r"(?:^|[,(/ ])(?:gres[/:])?gpu(:[\w.+-]*[A-Za-z_][\w.+-]*)?(?:[=:](\d+))?(?=$|[,() ])", re.IGNORECASE)
 _LARGEST = 2**62
@@ -115,7 +115,7 @@ def instant(text: str, zone: ZoneInfo | None = None, fold: int = 0) -> int | Non
         return UNKNOWN
     found = _TIME.fullmatch(text)
     if found is None:
-        return _within(float(text)) if re.fullmatch(r"\d{1,18}(\.\d+)?", text) else None
+        return _within(float(text)) if re.fullmatch(r"[0-9]{1,18}(\.[0-9]+)?", text) else None
     offset = found[7]
     try:
         year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
@@ -173,7 +173,7 @@ def waits_for(text: str) -> tuple[int, ...]:
     """The jobs whose end a job waits for: ``afterok:123,afterany:124_5(unfulfilled)``; other conditions are none."""
     found: list[int] = []
     for _, jobs in _FINISHED.findall(text):
-        found += [int(number[1]) for each in jobs.split(":") if (number := re.match(r"(\d{1,18})", each))]
+        found += [int(number[1]) for each in jobs.split(":") if (number := re.match(r"([0-9]{1,18})", each))]
     return tuple(dict.fromkeys(found))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from transom import registry
+from transom._system.wording import whole_number
 from transom.errors import SpecError
 
 MOST = 100_000
@@ -43,7 +44,7 @@ def parse_machines(specs: Sequence[str]) -> Machines:
     for text in specs:
         settings = registry.parse(f"machines:{text}")[1]
         try:
-            count = int(settings.pop("count", "1"))
+            count = whole_number(settings.pop("count", "1"))
         except ValueError:
             count = 0
         if not 0 < count <= MOST:

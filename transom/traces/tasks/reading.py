@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transom._system.wording import odd_number
 from transom.errors import SpecError, TraceError
 from transom.traces.swf_blocks import blocks
 from transom.traces.tasks.amounts import FINEST, counted, units
@@ -36,7 +37,7 @@ class _Line(NamedTuple):
         """A decimal number, exactly."""
         text = self.fields[field]
         try:
-            return Fraction(text if "/" not in text else "")
+            return Fraction("" if "/" in text or odd_number(text) else text)
         except ValueError:
             raise self.wrong(field, f"expected a number, got {text[:40]!r}") from None
 

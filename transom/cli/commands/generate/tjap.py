@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from transom._system.wording import counted
+from transom._system.wording import counted, digits
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, number, print_json, progress, remark
 from transom.cli.output.instances import write_and_report
@@ -247,6 +247,6 @@ def _range(name: str, text: str) -> tuple[int, int]:
     from transom.errors import SpecError
 
     least, dash, largest = text.partition("-")
-    if not dash or not least.isdecimal() or not largest.isdecimal():
+    if not dash or not digits(least) or not digits(largest):
         raise SpecError(f"--{name}: expected A-B such as 5-30, got {text!r}")
     return int(least), int(largest)

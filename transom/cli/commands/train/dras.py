@@ -317,10 +317,11 @@ def _command(context: typer.Context) -> str:
 
 
 def _range(text: str, option: str) -> tuple[float, float]:
+    from transom._system.wording import real_number
     from transom.errors import SpecError
 
     try:
-        least, most = (float(part) for part in text.split("-"))
+        least, most = (real_number(part) for part in text.split("-"))
     except ValueError:
         raise SpecError(f"{option}: expected two numbers such as 0.9-1.25, got {text!r}") from None
     if not 0 < least <= most < 100:

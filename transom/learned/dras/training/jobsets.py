@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 import numpy as np
 
+from transom._system.wording import digits
 from transom.errors import SpecError
 from transom.generate.workload.jobsets import JOBS, Phase, jobsets
 from transom.learned.dras.training.split import Split
@@ -98,7 +99,7 @@ def phased(workload: Workload, phases: str, seed: int, jobs: int | None = None) 
         name, _, count = part.strip().partition("=")
         if name not in get_args(Phase):
             raise SpecError(f"unknown phase {name!r}. Known: {', '.join(get_args(Phase))}")
-        if count and not (count.isdecimal() and int(count)):
+        if count and not (digits(count) and int(count)):
             raise SpecError(f"phase {name}: expected a number of jobsets > 0, got {count!r}")
         rng = stream(seed, "phase", name, number)
         made += jobsets(workload, cast(Phase, name), rng, int(count) if count else None, jobs or JOBS)

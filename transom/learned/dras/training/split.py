@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from transom._system.wording import digits
 from transom.errors import ModelError, SpecError
 from transom.generate.workload.jobsets import by_months, count_months
 from transom.traces import Workload, cut
@@ -87,7 +88,7 @@ def _range(option: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     first, dash, last = text.partition("-")
-    if not first.isdecimal() or (dash and not last.isdecimal()):
+    if not digits(first) or (dash and not digits(last)):
         raise SpecError(f"{option}: expected months such as 1-2, got {text!r}")
     return int(first), int(last or first)
 
