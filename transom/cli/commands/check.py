@@ -21,7 +21,7 @@ from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import note, print_json
 
 if TYPE_CHECKING:
-    from transom.models import Cluster, FatTree, HopCost
+    from transom.models import Cluster, HopCost
     from transom.result import Result
     from transom.traces import Workload
 
@@ -284,7 +284,7 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
         reading = Reading(**{name: rules.pop(name) for name in Reading._fields if name in rules})
         read = read_workload(trace, seed=seed, reading=reading, **rules)
         workloads[key] = equipped(read, trace, resources, seed).workload
-    workload = _on_tree(workloads[key], schedule.cluster.topology)
+    workload = _on_tree(workloads[key], schedule.cluster)
     if details.get("digest", workload.digest()) != workload.digest():
         path = folder / "jobs.parquet"
         raise DocumentError(f"{path}: is a replay of another workload than {trace} as it is read here")
@@ -309,15 +309,20 @@ def _in_words(cluster: Cluster) -> str:
     return ", ".join([counted(cluster.num_nodes, "node"), *(f"{amount} of {name}" for name, amount in further)])
 
 
-def _on_tree(workload: Workload, tree: FatTree | None) -> Workload:
-    """The workload on the tree that a recording states, if there is one and it has as many nodes.
+def _on_tree(workload: Workload, recorded: Cluster) -> Workload:
+    """The workload on the tree, or the trees, that a recording states, if there is one and it has as many nodes.
 
     Traces know no trees; that it is the tree of the replay, the digest of the workload shows.
     """
     from dataclasses import replace
 
+    from transom.simulation.nodes.forest import kept_in_trees, tree_names
+
+    tree = recorded.topology
     if tree is None or tree.num_nodes != workload.cluster.num_nodes:
         return workload
+    if names := tree_names(recorded):
+        return kept_in_trees(workload, tree, names)
     return replace(workload, cluster=replace(workload.cluster, topology=tree))
 
 

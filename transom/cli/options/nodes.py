@@ -99,7 +99,8 @@ def on_tree(workload: Workload, cluster: str | None, runs: list[Run]) -> Workloa
     SpecError, ModelError : there is no such tree, or an allocator does not take it.
     """
     from transom.simulation.nodes.allocator import load_allocator
-    from transom.simulation.nodes.topology import parse_tree
+    from transom.simulation.nodes.forest import kept_in_trees
+    from transom.simulation.nodes.topology import names_of_trees, parse_tree
 
     if cluster is None:
         return workload
@@ -107,4 +108,6 @@ def on_tree(workload: Workload, cluster: str | None, runs: list[Run]) -> Workloa
     for run in runs:
         if run.allocator is not None and run.allocator.solver is not None:
             load_allocator(run.allocator, tree)
+    if names := names_of_trees(cluster):
+        return kept_in_trees(workload, tree, names)
     return replace(workload, cluster=replace(workload.cluster, topology=tree))

@@ -59,7 +59,7 @@ class Service:
         if tree is None and allocator is not None:
             raise SpecError("allocate: the cluster has no topology")
         if tree is not None and sections_of(workload.cluster, workload.jobs) is not None:
-            raise SpecError("--cluster: nodes are placed by partition (--partition-nodes), which outages do not state")
+            raise SpecError("--cluster: nodes are placed by partition or by tree, which outages do not state")
         self._placer = None if tree is None else Placer(tree, allocator or Allocator(), seed)
         self._occupancy = Occupancy(self._nodes, len(workload))
         self._jobs = workload.jobs

@@ -30,7 +30,7 @@ def stated_nodes(spec: str) -> int | None:
 
 
 def parse_tree(spec: str, nodes: int) -> FatTree:
-    """The fat tree that a specification describes.
+    """The fat tree that a specification describes; several trees that no path joins have a core that is none.
 
     Parameters
     ----------
@@ -59,6 +59,17 @@ def parse_tree(spec: str, nodes: int) -> FatTree:
     if tree.num_nodes != nodes:
         raise SpecError(f"cluster {spec!r} has {tree.num_nodes} nodes, the machine {nodes}; state one of them only")
     return tree
+
+
+def names_of_trees(spec: str) -> tuple[str, ...]:
+    """The names of the trees of a specification that no path joins, in the order of their numbers; none of one tree.
+
+    Raises
+    ------
+    SpecError : the specification is malformed.
+    TraceError : the file that it names is no topology.
+    """
+    return tuple(dict.fromkeys(_read(spec).roots)) if spec.startswith(_FILE) else ()
 
 
 def _read(spec: str) -> Topology:

@@ -110,7 +110,7 @@ def check_nodes(schedule: Schedule, runs: NodeRuns) -> list[str]:
     # Ends of an instant come before its starts.
     by_start, by_end = np.lexsort((order, start)), np.argsort(end, kind="stable")
     if (job := _outside_its_partition(schedule, owner, runs)) is not None:
-        wrong.append(f"job {jobs.id[job]}: holds nodes of another partition")
+        wrong.append(f"job {jobs.id[job]}: holds nodes of another partition or tree")
     node, first, second = _first_clash(by_start, by_end, start, end, runs.offsets, runs.first, runs.last, nodes)
     if node >= 0:
         one, other = whose[first], whose[second]
@@ -132,7 +132,8 @@ def _outside_its_partition(schedule: Schedule, owner: IntArray, runs: NodeRuns) 
     if sections is None:
         return None
     of = sections.of[owner]
-    wrong = np.flatnonzero((runs.first < sections.bounds[of]) | (runs.last >= sections.bounds[of + 1]))
+    stretch = np.concatenate(([0], np.cumsum(np.diff(sections.of_node) != 0)))  # of nodes of one section
+    wrong = np.flatnonzero((sections.of_node[runs.first] != of) | (stretch[runs.first] != stretch[runs.last]))
     return int(owner[wrong[0]]) if wrong.size else None
 
 

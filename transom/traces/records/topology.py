@@ -17,15 +17,26 @@ from transom.traces.records.topology_yaml import entries_of_yaml
 
 _PAIR = re.compile(r"""([^\s="]+)\s*=\s*("[^"]*"|[^\s"=]*)(?=\s|$)""")
 _COMMENT = re.compile(r"(?<!\\)#.*")
-_KNOWN = {"switchname": {"switches", "nodes", "linkspeed"}, "blockname": {"nodes"}, "blocksizes": set[str]()}
+_SHOWN = {"level", "blockindex", "blocksize"}  # what scontrol show topology adds
+_KNOWN = {
+    "switchname": {"switches", "nodes", "linkspeed", *_SHOWN},
+    "blockname": {"nodes", *_SHOWN},
+    "aggregatedblock": {"nodes", *_SHOWN},
+    "blocksizes": set[str](),
+}
 _MOST = 10_000_000  # characters of a file
 
 
 class Topology(NamedTuple):
-    """A tree and the names of its nodes by id."""
+    """A tree and the names of its nodes by id.
+
+    ``roots``: of several trees that no path joins, the highest switch of the tree of each node; else empty. ``tree``
+    then has a core that is none.
+    """
 
     tree: FatTree
     nodes: tuple[str, ...]
+    roots: tuple[str, ...] = ()
 
 
 def read_topology(path: str | os.PathLike[str], topology: str | None = None, by_name: bool = False) -> Topology:
@@ -33,15 +44,16 @@ def read_topology(path: str | os.PathLike[str], topology: str | None = None, by_
 
     Parameters
     ----------
-    path : ``topology.conf`` (tree or block), ``topology.yaml`` (by its ending, ``.yaml`` or ``.yml``), or a list with
-        a line for each node: its name, then its switches from the lowest to the highest, separated by commas or spaces.
+    path : ``topology.conf`` (tree or block) or what ``scontrol show topology`` prints, ``topology.yaml`` (by its
+        ending, ``.yaml`` or ``.yml``), or a list with a line for each node: its name, then its switches from the lowest
+        to the highest, separated by commas or spaces.
     topology : which one of a ``topology.yaml``; by default the first with ``cluster_default``, else the first.
     by_name : number the nodes by name, digits as numbers; by default from left to right in the tree.
 
     Raises
     ------
     TraceError : the file cannot be read, or describes no tree: an unknown child, a node or a switch named twice, a
-        ring, two roots. The message states file and line.
+        ring. The message states file and line.
     SpecError : PyYAML is missing.
     """
     where = os.fspath(path)
@@ -88,6 +100,13 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
             continue
         if not values[kind]:
             damaged(path, line, f"{kind} states no name")
+        if "blocksize" in values:
+            sizes = sorted({*sizes, block_size(path, line, values["blocksize"])})
+            sized = sized or line
+        if kind == "aggregatedblock":
+            continue
+        if values.get("level", "0") != "0":
+            values.pop("nodes", None)  # those of the switches below
         for name in named(path, line, values[kind]):
             nodes, below = (named(path, line, values.get(key, "")) for key in ("nodes", "switches"))
             (switches if kind == "switchname" else blocks).append(Entry(line, name, nodes, below))
@@ -181,10 +200,7 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
     if not of_node:
         raise TraceError(f"{path}: describes no node")
     roots = [each for each in entries if each.name not in above]
-    if len(roots) > 1:
-        words = f"{_quoted(roots[0].name)} (line {roots[0].line}) and {_quoted(roots[1].name)}"
-        damaged(path, roots[1].line, f"two roots: {words} hang below no switch")
-    ordered = _from_left(roots, by_name)
+    ordered = _from_left(reversed(roots), by_name)
     if len(ordered) < len(entries):
         inside = {each.name for each in ordered}
         ring = next(each for each in entries if each.name not in inside)
@@ -192,7 +208,17 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
     number = {each.name: i for i, each in enumerate(ordered)}
     up_of = [number[above[each.name].name] if each.name in above else -1 for each in ordered]
     nodes = [(node, number[each.name]) for each in ordered for node in each.nodes]
-    return Topology(tree_of_switches([switch for _, switch in nodes], up_of), tuple(name for name, _ in nodes))
+    tree, named_ = tree_of_switches([switch for _, switch in nodes], up_of), tuple(name for name, _ in nodes)
+    return Topology(tree, named_, _roots(nodes, up_of, [_quoted(each.name) for each in ordered]))
+
+
+def _roots(nodes: Sequence[tuple[str, int]], above: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+    """The highest switch above each node; none where it is the same for all."""
+    root: list[int] = []
+    for switch, up in enumerate(above):  # in depth-first order
+        root.append(switch if up < 0 else root[up])
+    found = tuple(names[root[switch]] for _, switch in nodes)
+    return found if len(set(found)) > 1 else ()
 
 
 def _from_left(roots: Iterable[Entry], by_name: dict[str, Entry]) -> list[Entry]:
@@ -220,4 +246,5 @@ def _by_name(found: Topology) -> Topology:
     order = sorted(range(len(found.nodes)), key=key)
     tree = found.tree
     moved = FatTree(tree.leaf[order], tree.pod[order], None if tree.above is None else tree.above[:, order])
-    return Topology(moved, tuple(found.nodes[node] for node in order))
+    roots = tuple(found.roots[node] for node in order) if found.roots else ()
+    return Topology(moved, tuple(found.nodes[node] for node in order), roots)
