@@ -58,6 +58,7 @@ class Origin(Frozen):
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
     path : the trace that the jobs were read from; empty where there is none.
+    machine : what is doubtful about the size of the machine; empty where nothing is.
     """
 
     modelled: BoolArray | None = None
@@ -69,6 +70,7 @@ class Origin(Frozen):
     started: IntArray | None = None
     apart: bool = False
     path: str = ""
+    machine: str = ""
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
@@ -103,6 +105,8 @@ class Origin(Frozen):
 def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> tuple[Diagnostic, ...]:
     """The remarks on jobs of these sizes, walltimes and runtimes [s], each of shape ``(jobs,)``."""
     found, stated = [], _estimates(origin, walltime, runtime)
+    if origin.machine:
+        found.append(Diagnostic("MACHINE SIZE IN DOUBT", f"MACHINE SIZE IN DOUBT: {origin.machine}"))
     jobs, count, share = len(walltime), stated["jobs"], f"{100 * stated['share']:.1f} %"
     if count and not stated["perfect"]:
         text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
@@ -126,6 +130,7 @@ def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray
     return {
         "estimates": _estimates(origin, walltime, runtime),
         "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],
+        **({"machine_in_doubt": origin.machine} if origin.machine else {}),
     }
 
 

@@ -28,6 +28,9 @@ from transom.traces.workload import Workload
 
 _HORIZON = 2.0**62
 
+LARGER = "left out: larger than the machine"
+"""The repair of jobs that ask for more nodes than there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
@@ -157,7 +160,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         nodes = int(size[sieve.keep].max(initial=0))
         sieve.repairs[f"machine size taken from the largest job ({nodes} nodes)"] = 1
     condition = f"size {{}} exceeds the {nodes} nodes of the machine"
-    sieve.refuse_or_drop(size > nodes, rules.oversized, "left out: larger than the machine", condition, size)
+    sieve.refuse_or_drop(size > nodes, rules.oversized, LARGER, condition, size)
     apart = _refuse_or_drop_too_large_for_partition(sieve, size, rules)
     long = runtime > walltime
     if rules.long_runs == "drop":

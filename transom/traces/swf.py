@@ -15,7 +15,7 @@ from transom._system.wording import counted
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray, expected, whole
 from transom.traces.partitions import selected
-from transom.traces.rules import LoggedJobs, ReadingRules, repaired
+from transom.traces.rules import LARGER, LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_header import Header
 from transom.traces.swf_lines import Field, read_lines
 from transom.traces.workload import Workload
@@ -73,6 +73,8 @@ def read_swf(
     with timed(f"reading {where}"):
         log, header = read_log(where, rules.size_field)
         workload = repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
+    if doubt := _doubt(workload, header, rules, nodes):
+        workload = replace(workload, origin=replace(workload.origin, machine=doubt))
     if nodes or not header.told_by:
         return workload
     repairs = {f"machine size taken from {header.told_by} ({workload.cluster.num_nodes} nodes)": 1}
@@ -141,6 +143,27 @@ def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None
         text = f"{size:,} processors and {nodes:,} nodes, and field {rules.size_field!r} may count either"
         raise SpecError(f"{where}: the header states {text}: state the size of the machine (--nodes)")
     return size
+
+
+def _doubt(workload: Workload, header: Header, rules: ReadingRules, stated: int | None) -> str:
+    """What the header and ``--nodes`` contradict, and what counts instead; empty where they agree."""
+    taken, left = workload.cluster.num_nodes, workload.repairs.get(LARGER, 0)
+    without = f"; larger jobs left out: {left:,}" if left else ""
+    if stated and header.faults:
+        return f"the header states a size of no machine; {taken:,} nodes by --nodes or --cluster count{without}"
+    if rules.partitions or rules.size_field is not None or header.told_by:
+        return ""
+    size = header.machine()
+    if stated:
+        disagree = size is not None and size != stated
+        return (
+            f"the header states {size:,} nodes, but {taken:,} by --nodes or --cluster count{without}"
+            if disagree
+            else ""
+        )
+    if size is None and header.unsaid:
+        return f"the header states {' and '.join(header.unsaid)}; the size of the largest job counts, {taken:,} nodes"
+    return f"the header states {taken:,} nodes{without} (--nodes states another size)" if left else ""
 
 
 def trace_name(path: str) -> str:

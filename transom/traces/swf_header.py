@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from transom.errors import TraceError
 from transom.traces.partitions import PartitionNodes
 
-_SIZE = re.compile(rb";[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*(\d+(?:,\d{3})*)", re.IGNORECASE)
+_SIZE = re.compile(rb";[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*([^ \t\r\n]*)", re.IGNORECASE)
+_NUMBER = re.compile(rb"([0-9]+(?:,[0-9]{3})*)(?![0-9._]|[eE][0-9])")
+_BEGUN = re.compile(rb"[-+.]?[0-9]")
 _PARTITION = re.compile(rb";[ \t]*Partition[ \t]*:[ \t]*(\d{1,18})[ \t]+([^ \t\r\n]+)", re.IGNORECASE)
 _COLUMNS = re.compile(rb";[ \t]*Columns[ \t]*:(.*)", re.IGNORECASE | re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -45,10 +47,11 @@ class Header:
     Parameters
     ----------
     path : the file, for messages.
-    sizes : ``maxprocs`` and ``maxnodes``, each as it stands first.
+    sizes : ``maxprocs`` and ``maxnodes``, each as it stands first; 0 where it is said to be unknown.
     partitions : names of partitions by number.
     columns : names of the fields behind the 18th, in order; None where no comment names them.
-    fault : what is wrong with a size, for whoever needs sizes.
+    faults : what is wrong with a size, by its name, for whoever needs sizes.
+    unsaid : the sizes that are stated as unknown, 0 or -1, as they stand there.
     over : whether jobs have begun: what names columns now comes too late.
     counted : how many there are of what a further field may count, by its name (``cores``).
     partition_nodes : sizes of partitions, in what sizes of jobs are counted in.
@@ -60,7 +63,8 @@ class Header:
     sizes: dict[str, int] = field(default_factory=dict)
     partitions: dict[int, str] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
-    fault: str = ""
+    faults: dict[str, str] = field(default_factory=dict)
+    unsaid: tuple[str, ...] = ()
     over: bool = False
     counted: Mapping[str, int] = field(default_factory=dict)
     partition_nodes: PartitionNodes = field(default_factory=PartitionNodes)
@@ -75,10 +79,7 @@ class Header:
         TraceError : it names columns, and a name is none, stands twice or is one of the format's own.
         """
         if found := _SIZE.match(comment):
-            size = int(found[2].replace(b",", b"")[:20])
-            self.sizes.setdefault(found[1].decode().lower(), size)
-            if size >= 2**63 and not self.fault:
-                self.fault = f"{self.path}: line {line}: {found[1].decode()} does not fit into 63 bits"
+            self._take_size(found[1].decode(), found[2], line)
         elif found := _PARTITION.match(comment):
             self.partitions.setdefault(int(found[1]), found[2].decode("utf-8", "replace"))
         elif (found := _COLUMNS.match(comment)) and self.columns is None and not self.over:
@@ -89,11 +90,29 @@ class Header:
 
         Raises
         ------
-        TraceError : a size does not fit into 63 bits.
+        TraceError : a size is none of a machine.
         """
-        if self.fault:
-            raise TraceError(self.fault)
-        return self.sizes.get("maxprocs") or self.sizes.get("maxnodes") or None
+        for name in ("maxprocs", "maxnodes"):
+            if name in self.faults:
+                raise TraceError(self.faults[name])
+            if self.sizes.get(name):
+                return self.sizes[name]
+        return None
+
+    def _take_size(self, name: str, text: bytes, line: int) -> None:
+        if name.lower() in self.sizes:
+            return
+        number = _NUMBER.match(text)
+        size = 0 if number is None else int(number[1].replace(b",", b"")[:20])
+        self.sizes[name.lower()] = size
+        said = text[:40].decode("utf-8", "replace")
+        if size >= 2**63:
+            self.faults[name.lower()] = f"{self.path}: line {line}: {name} does not fit into 63 bits"
+        elif number is None and text != b"-1" and _BEGUN.match(text):
+            words = f"{name}: expected how many there are, > 0, or -1 where that is unknown, got {said!r}"
+            self.faults[name.lower()] = f"{self.path}: line {line}: {words} (--nodes states the size of the machine)"
+        elif not size:
+            self.unsaid += (f"{name}: {said}".strip(),)
 
     def _names(self, text: str, line: int) -> tuple[str, ...]:
         names = tuple(text.replace(",", " ").split())

@@ -104,7 +104,7 @@ class Workload(Frozen):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same for machines, in JSON's terms: ``estimates`` and ``partitions``."""
+        """The same for machines, in JSON's terms: ``estimates``, ``partitions``, ``machine_in_doubt`` where it is."""
         return facts(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property

@@ -124,6 +124,8 @@ def built(
     machine = {name: size for name, size in site.machine.items() if size > 0}
     told_by = ""
     if rules.nodes is not None:
+        if machine.get(unit, rules.nodes) != rules.nodes:
+            findings.note(f"--nodes {rules.nodes:,} counts, not the {machine[unit]:,} {unit} that are stated")
         machine[unit] = rules.nodes
     elif unit not in machine:
         machine[unit] = max(peak(jobs, unit), _largest(jobs, unit)) or _asked_for(jobs, unit)
@@ -131,6 +133,8 @@ def built(
         findings.note(f"the machine has at least {machine[unit]:,} {unit}, the most in use at once (--conf or --nodes)")
     if unit == "nodes" and told_by == "" and peak(jobs, unit) > machine[unit]:
         findings.note("more nodes are in use at once than there are: jobs share nodes (--unit cores counts cores)")
+    size = jobs[unit].zip_with(jobs[unit] > 0, jobs[f"req_{unit}"])
+    findings.count(f"larger than the machine of {machine[unit]:,} {unit}", int((size > machine[unit]).sum()))
     card = TraceCard(unit, machine, told_by, partitions, site.topology, dict(findings.repairs))
     return Imported(jobs, card, findings)
 

@@ -66,8 +66,9 @@ def read_swf_records(
         findings.records = len(lines.line)
         more = _further(path, {name: number[name] for name in further if name not in _standard()}, findings)
     frame = _frame(lines.whole[0], values, more, header, findings)
-    size = header.machine()
-    site = Site({"nodes": size} if size else {})
+    size = None if header.faults and rules.nodes else header.machine()
+    unsaid = [f"the header states {each}" for each in (*header.unsaid, *header.faults.values())] if size is None else []
+    site = Site({"nodes": size} if size else {}, notes=unsaid)
     return built([frame], findings, rules, path, site, tuple(more))
 
 
