@@ -12,7 +12,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import print_json, print_table, remarked
+from transom.cli.output.console import describe, note, print_json, print_table, remarked
 
 
 @with_structs
@@ -58,6 +58,8 @@ def command(
     from transom.traces.job_ids import jobs_called, read_labels, spelled
 
     workload = read_workload(history or trace, nodes, seed=seed, reading=reading)
+    for line in describe(workload):
+        note(line)
     name = read_applications(history or trace, workload.jobs.id)
     labels: dict[int, str] = {}
     if history is not None:
