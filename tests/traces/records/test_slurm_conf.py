@@ -104,8 +104,8 @@ def test_included_files_are_read(tmp_path: Path) -> None:
 
 def test_what_is_included_stands_in_its_place(tmp_path: Path) -> None:
     # The second default is not that of the nodes before it.
-    text = "NodeName=DEFAULT CPUs=4\n  include sub/a.conf\nNodeName=DEFAULT CPUs=8\nNodeName=n2\n"
-    (tmp_path / "slurm.conf").write_text(text)
+    text = "NodeName=DEFAULT CPUs=4\n  PriorityWeightAge=7\n  include sub/a.conf\nNodeName=DEFAULT CPUs=8\n"
+    (tmp_path / "slurm.conf").write_text(f"{text}NodeName=n2\n")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.conf").write_text("NodeName=n1\nInclude b.conf\n")
     (tmp_path / "sub" / "b.conf").write_text("PartitionName=p Nodes=ALL MaxTime=7\nPriorityType=priority/multifactor\n")
@@ -113,6 +113,7 @@ def test_what_is_included_stands_in_its_place(tmp_path: Path) -> None:
     assert site.machine == {"nodes": 2, "cores": 12}
     settings, partitions = read_settings(str(tmp_path / "slurm.conf"))
     assert (settings["prioritytype"], partitions["p"]["maxtime"]) == ("priority/multifactor", "7")
+    assert settings["priorityweightage"] == "7"
 
 
 def test_an_included_file_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def read_site(paths: Sequence[str]) -> Site:
                 (kind, {**record, "": path}) for kind, record in _json_records(path, text)
             ]
         else:
-            records = [each for where, line in _lines(path, text, seen, paths, notes) if (each := _record(where, line))]
+            records = list(_text_records(_lines(path, text, seen, paths, notes)))
         if not records and not _INCLUDE.search(text):
             raise TraceError(f"{path}: names no node, partition or switch; expected slurm.conf or scontrol show")
         for kind, record in records:
@@ -68,8 +68,6 @@ def _text(path: str) -> str:
 def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: list[str]) -> Iterator[tuple[str, str]]:
     """Lines without comments, and those of files in the place where they are included; each with its file.
 
-    Lines that begin with blanks continue the one before.
-
     Parameters
     ----------
     path, text : the file, and what it holds.
@@ -78,14 +76,12 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
     notes : takes included files that are not there.
     """
     seen.add(path)
-    held = ""
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         line = re.sub(r"(^|\s)#.*", "", line)
         found = _INCLUDE.fullmatch(line)
-        if held and (found or _BEGIN.match(line) or line[:1] not in (" ", "\t")):
-            yield path, held
-            held = ""
-        if found:
+        if found is None and line.strip():
+            yield path, line
+        elif found is not None:
             name = str(Path(path).parent / found[1])
             if name in seen or Path(name).name in (Path(each).name for each in given):
                 continue
@@ -93,17 +89,21 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
                 yield from _lines(name, _text(name), seen, given, notes)
             else:
                 notes.append(f"{path}: includes {found[1]}, which is not there: what it says is not known")
-        elif line.strip():
-            held = f"{held} {line.strip()}".strip()
-    if held:
-        yield path, held
 
 
-def _record(path: str, line: str) -> tuple[str, Record] | None:
-    """What a line says of nodes, partitions or switches, and what it begins with."""
-    pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
-    kind = line.partition("=")[0].strip().lower()
-    return (kind, {**pairs, "": path}) if kind in _RECORDS and pairs.get(kind) else None
+def _text_records(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Record]]:
+    """Records that begin with their kind, on one line or with further ones that begin with blanks."""
+    whole: list[tuple[str, str]] = []
+    for path, line in lines:
+        if line[:1] in (" ", "\t") and whole and whole[-1][0] == path and not _BEGIN.match(line):
+            whole[-1] = (path, f"{whole[-1][1]} {line}")
+        else:
+            whole.append((path, line.strip()))
+    for path, line in whole:
+        pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
+        kind = line.partition("=")[0].strip().lower()
+        if kind in _RECORDS and pairs.get(kind):
+            yield kind, {**pairs, "": path}
 
 
 def _json_records(path: str, text: str) -> Iterator[tuple[str, Record]]:
@@ -338,9 +338,8 @@ def read_settings(path: str) -> tuple[dict[str, str], dict[str, Record]]:
         raise TraceError(notes[0])
     settings: dict[str, str] = {}
     for _, line in lines:
-        name, equals, value = line.partition("=")
+        name, equals, value = line.strip().partition("=")
         if equals and name.strip().lower() not in _RECORDS:
             settings[name.strip().lower()] = value.strip().strip('"')
-    records = [each for where, line in lines if (each := _record(where, line))]
-    found = [record for kind, record in records if kind == "partitionname"]
+    found = [record for kind, record in _text_records(lines) if kind == "partitionname"]
     return settings, {each["partitionname"].lower(): each for each in _with_defaults("partitionname", found)}
