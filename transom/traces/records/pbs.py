@@ -10,7 +10,7 @@ Altair PBS Professional Administrator's Guide, chapter "Accounting"; Torque Admi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transom._system.notices import timed
@@ -18,6 +18,7 @@ from transom.errors import TraceError
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, built
+from transom.traces.records.pbs_resources import ASKED, ASSIGNED, Size, asked, assigned
 from transom.traces.records.typed import Reading, typed
 from transom.traces.swf_blocks import blocks
 
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LINE = r"^\s*(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;(\w);([^;]*);(.*)$"
-_JOB = r"^(\d{1,18})(?:\[(\d*)\])?(?:[.\-].*)?$"
+_JOB = r"^(\d{1,18})(?:\[(\d*)\]|-(\d{1,18}))?(?:[.\-].*)?$"  # a task is 1008[3] or, until Torque 2.4, 1008-3
 _KEYS = {
     "user": "user", "group": "group", "account": r"(?:account|Account_Name|account_name)", "partition": "queue",
     "created": "ctime", "queued": "qtime", "eligible": "etime", "start": "start", "end": "end",
-    "exec_host": "exec_host", "nodect": r"Resource_List\.nodect", "ncpus": r"Resource_List\.ncpus",
-    "procs": r"Resource_List\.procs", "ngpus": r"Resource_List\.(?:ngpus|gpus)",
     "limit_seconds": r"Resource_List\.walltime", "req_mem": r"Resource_List\.mem",
     "elapsed": r"resources_used\.walltime", "exit": "Exit_status",
     "reservation": r"(?:resvname|resvID)", "dependency": r"(?:depend|Resource_List\.depend)", "project": "project",
-    "restarts": "run_count",
+    "restarts": "run_count", **ASSIGNED, **ASKED,
 }  # fmt: skip
+_VALUE = r'("[^"]*"|\S*)'
+_VALUES = {"tasks": r"((?: ?-L \S+)+)"}  # others have no blank, or are in quotes
 _BLOCK = 1 << 25
 _TYPES = ("E", "R", "S", "Q", "D", "A")
 _TERMINATED = 271  # 256 + SIGTERM: deleted, or killed at its limit
@@ -87,7 +88,7 @@ def _records(path: str, before: int, block: bytearray, findings: Findings) -> pl
     name = pl.col("text").str.extract(r'(?:^| )jobname=("[^"]*"|\S*)').str.strip_chars('"')
     entries = pl.col("text").str.replace(r'(?:^| )jobname=("[^"]*"|\S*)', "")
     found = (
-        entries.str.extract(rf'(?: |^){key}=("[^"]*"|\S*)').str.strip_chars('"').alias(field)
+        entries.str.extract(rf"(?: |^){key}={_VALUES.get(field, _VALUE)}").str.strip_chars('"').alias(field)
         for field, key in _KEYS.items()
     )
     return frame.filter(known).select(LINE, "stamp", "type", "id", *found, name=name, file=pl.lit(path))
@@ -117,14 +118,9 @@ def _jobs(parts: Sequence[pl.DataFrame], findings: Findings, path: str) -> pl.Da
     jobs = pl.concat([entries.filter(type_ == "E"), rerun, running, queued], how="diagonal").sort("file", LINE)
     if not len(jobs):
         raise TraceError(f"{path}: holds no record of a job that was submitted")
-    number, task = (id_.str.extract(_JOB, i) for i in (1, 2))
-    hosts = jobs["exec_host"].fill_null("")
-    texts = hosts.unique()
-    both = pl.Struct({"nodes": pl.String(), "cores": pl.String()})
-    held = hosts.replace_strict(texts, pl.Series([_held(each) for each in texts], dtype=both)).struct.unnest()
+    number, task = id_.str.extract(_JOB, 1), pl.coalesce(id_.str.extract(_JOB, 2), id_.str.extract(_JOB, 3))
     ran = type_ != "Q"
-    nodes = pl.coalesce(pl.col("nodect"), held["nodes"])
-    cores = pl.coalesce(pl.col("ncpus"), held["cores"], pl.col("procs"))
+    jobs = _sized(jobs, findings)
     return jobs.select(
         LINE,
         job=pl.when(task.is_not_null()).then(number + "_" + task).otherwise(pl.coalesce(number, id_)),
@@ -132,15 +128,16 @@ def _jobs(parts: Sequence[pl.DataFrame], findings: Findings, path: str) -> pl.Da
         eligible=pl.col("eligible"),
         start=pl.when(ran).then("start"),
         end=pl.when(ran).then("end").otherwise(_iso("gone") if "gone" in jobs.columns else pl.lit(None, pl.String)),
-        elapsed=pl.when(type_ == "E").then("elapsed"),
+        # Some versions write a walltime of zero, or below, for jobs that ran.
+        elapsed=pl.when((type_ == "E") & ~pl.col("elapsed").str.contains(r"^[0:]*$|-")).then("elapsed"),
         limit_seconds=pl.col("limit_seconds"),
-        alloc_nodes=pl.when(ran).then(nodes),
-        req_nodes=nodes,
-        alloc_cpus=pl.when(ran).then(cores),
-        req_cpus=cores,
-        gres=pl.lit("gpu:") + pl.coalesce("ngpus", pl.lit("0")),
-        req_gres=pl.lit("gpu:") + pl.coalesce("ngpus", pl.lit("0")),
-        req_mem=pl.col("req_mem"),
+        alloc_nodes=pl.when(ran).then("had_nodes"),
+        req_nodes="asked_nodes",
+        alloc_cpus=pl.when(ran).then("had_cores"),
+        req_cpus="asked_cores",
+        gres=pl.when(ran).then("had_gpus"),
+        req_gres="asked_gpus",
+        req_mem=pl.col("req_mem").str.replace(r"^(\d+)$", "${1}b"),  # bytes, where no unit is stated
         partition=pl.col("partition"),
         account=pl.coalesce("account", pl.col("project").replace("_pbs_project_default", None)),
         user=pl.col("user"),
@@ -152,6 +149,44 @@ def _jobs(parts: Sequence[pl.DataFrame], findings: Findings, path: str) -> pl.Da
         dependency=pl.col("dependency").str.replace_all(r"\.[A-Za-z][\w.-]*|@[\w.-]+", ""),
         restarts=pl.col("restarts"),
     )
+
+
+def _sized(jobs: pl.DataFrame, findings: Findings) -> pl.DataFrame:
+    """Records with what each job had and asked for, as text: what was assigned, else what was asked for."""
+    import polars as pl
+
+    had, wanted = _read(jobs, tuple(ASSIGNED), assigned), _read(jobs, tuple(ASKED), asked)
+    # Of a job on a Cray's compute nodes, only the login node is listed.
+    of_cray = (wanted["cores"] > had["cores"]) & (jobs["mppwidth"].is_not_null() | jobs["size"].str.contains(r"^\d+$"))
+    had = had.with_columns(pl.when(of_cray.fill_null(False)).then(None).otherwise(pl.all()).name.keep())
+    fewer = (had["cores"] < wanted["cores"]) & (jobs["type"] != "Q")
+    findings.count("fewer cores assigned than asked for: those assigned count", int(fewer.sum()))
+    had = had.select(each.zip_with(each.is_not_null(), wanted[each.name]) for each in had.iter_columns())
+    # A log that nowhere speaks of GPUs does not say that there are none.
+    if had["gpus"].is_not_null().any() or wanted["gpus"].is_not_null().any():
+        had, wanted = (each.with_columns(pl.col("gpus").fill_null(0)) for each in (had, wanted))
+    as_text = pl.col("nodes", "cores").cast(pl.String), pl.format("gpu:{}", "gpus").alias("gpus")
+    return pl.concat(
+        [
+            jobs,
+            had.select(*as_text).rename(lambda name: f"had_{name}"),
+            wanted.select(*as_text).rename(lambda name: f"asked_{name}"),
+        ],
+        how="horizontal",
+    )
+
+
+def _read(jobs: pl.DataFrame, names: Sequence[str], read: Callable[[Mapping[str, str]], Size]) -> pl.DataFrame:
+    """The sizes that some columns state, each combination of their texts read once."""
+    import polars as pl
+
+    texts = jobs.select(pl.col(names).fill_null(""))
+    each = texts.unique(maintain_order=True)
+    found = pl.DataFrame(
+        [read(row) for row in each.iter_rows(named=True)], dict.fromkeys(Size._fields, pl.Int64), orient="row"
+    ).rename({name: f"size_{name}" for name in Size._fields})
+    joined = texts.join(pl.concat([each, found], how="horizontal"), on=list(names), how="left", maintain_order="left")
+    return joined.select(pl.col(f"size_{name}").alias(name) for name in Size._fields)
 
 
 def _iso(column: str) -> pl.Expr:
@@ -174,23 +209,3 @@ def _state() -> pl.Expr:
         .when(code == _TERMINATED).then(pl.lit("CANCELLED"))
         .otherwise(pl.lit("FAILED"))
     )  # fmt: skip
-
-
-def _held(text: str) -> dict[str, str | None]:
-    """Nodes and cores of ``n1/0*4+n2/0*4`` or ``n1/0+n1/1+n2/0-3``."""
-    if not text:
-        return {"nodes": None, "cores": None}
-    nodes, cores = set(), 0
-    for part in text.split("+"):
-        host, _, slots = part.strip("()").partition("/")
-        nodes.add(host)
-        for slot in slots.split(","):
-            times = slot.partition("*")[2]
-            first, dash, last = slot.partition("-")
-            if times.isdecimal() and len(times) < 10:
-                cores += int(times)
-            elif dash and first.isdecimal() and last.isdecimal() and len(last) < 10:
-                cores += max(int(last) - int(first) + 1, 1)
-            else:
-                cores += 1
-    return {"nodes": str(len(nodes)), "cores": str(cores)}
