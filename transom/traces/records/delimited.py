@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transom.errors import TraceError
 from transom.traces.records.findings import Findings, quoted
-from transom.traces.records.values import instant, nothing, state
+from transom.traces.records.surplus import Found, columns_of, fitted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +37,7 @@ FIELDS = {
     "req_nodes": ("reqnodes", "minnodes"),
     "ncpus": ("ncpus", "cpus", "numcpus", "proccnt"),
     "alloc_cpus": ("alloccpus",),
-    "req_cpus": ("reqcpus", "mincpus"),
+    "req_cpus": ("reqcpus",),
     "alloc_tres": ("alloctres", "tresalloc", "tres"),
     "req_tres": ("reqtres",),
     "gres": ("allocgres",),
@@ -62,13 +63,18 @@ FIELDS = {
 """Fields of a record, and what headers call them, without case, blanks and underscores."""
 
 _FIELD = {name: field for field, names in FIELDS.items() for name in names}
-_FREE = ("jobname", "name", "comment", "admincomment", "systemcomment", "submitline", "workdir", "command", "extra")
-_TIMES = ("submit", "eligible", "start", "end")
+_DELIMITER = r'(?!%-?\d)[^A-Za-z0-9_ "(\r\n]'
+_FIRST = rf'\s*"?(?:[A-Za-z_]+(?:\([A-Za-z]+\)|%-?\d+)?)?"?({_DELIMITER}+)'
+"""The first heading, if the first column has one, and what follows it, which is one delimiter or several."""
+
+_RECUR = ("user", "account", "partition", "qos", "cluster", "group")
+_QUOTING = ",;\t"  # delimiters of tables in which quotes are not part of a text
+_MOST_LINES = 100  # of one text in quotes
 
 
 def field_of(heading: str) -> str:
     """The field that a heading names, else the empty text: ``ReqNodes`` is ``req_nodes``, ``NODELIST`` is ``nodes``."""
-    plain = heading.strip().partition("%")[0].lower().replace(" ", "")
+    plain = heading.strip(" \t").partition("%")[0].lower().replace(" ", "")
     return _FIELD.get(plain) or _FIELD.get(plain.replace("_", ""), "")
 
 
@@ -91,7 +97,7 @@ def read_delimited(
     table = _Table(path, "|", columns) if columns else None
     for before, block in blocks:
         if table is None:
-            start = len(block) - len(block.lstrip())
+            start = len(block) - len(block.lstrip(b" \r\n"))
             if start == len(block):
                 continue
             end = block.index(b"\n", start)
@@ -105,11 +111,11 @@ def read_delimited(
 
 def _header(path: str, number: int, line: str) -> _Table:
     line = line.rstrip("\r")
-    found = re.match(r"\s*[A-Za-z_]+(?:\([A-Za-z]+\)|%-?\d+)?([^A-Za-z0-9_\s%(]|\t)", line)
-    names = line.split(found[1]) if found else []
-    fields = [field_of(name) for name in names]
-    if "job" in fields or "raw" in fields:
-        return _Table(path, str(found and found[1]), names, header=True)
+    found = re.match(_FIRST, line)
+    for delimiter in dict.fromkeys((found[1], found[1][0])) if found else ():
+        names = _unquoted(line, delimiter) if '"' in line and len(delimiter) == 1 else line.split(delimiter)
+        if {"job", "raw"} & {*map(field_of, names)} and not (len(delimiter) > 1 and delimiter[0] in "".join(names)):
+            return _Table(path, delimiter, names, header=line)
     if re.match(r"\s*job_?id\s", line, re.IGNORECASE):
         raise TraceError(f"{path}: line {number}: columns are padded with blanks: ask sacct for --parsable2 (-P)")
     raise TraceError(
@@ -118,18 +124,29 @@ def _header(path: str, number: int, line: str) -> _Table:
     )
 
 
+def _unquoted(line: str, delimiter: str) -> list[str]:
+    """The cells of a line some of which are in quotes: a quote in such a text is doubled."""
+    return next(csv.reader([line], delimiter=delimiter), [])
+
+
 class _Table:
     """Splits lines at the delimiter, and mends those with a delimiter or a line break inside a text."""
 
-    def __init__(self, path: str, delimiter: str, names: Sequence[str], header: bool = False) -> None:
+    def __init__(self, path: str, delimiter: str, names: Sequence[str], header: str = "") -> None:
         self._path, self._delimiter, self._names = path, delimiter, names
         fields = [field_of(name) for name in names]
         self._at = {field: i for i, field in reversed(list(enumerate(fields))) if field}
-        if fields.count("job") == 2 and "raw" not in fields:  # squeue calls both of its ids JOBID
+        if "priority" in fields:  # squeue calls the fraction and the number PRIORITY, in this order
+            self._at["priority"] = len(fields) - 1 - fields[::-1].index("priority")
+        self._twice = fields.count("job") == 2 and "raw" not in fields  # squeue calls both of its ids JOBID
+        if self._twice:
             self._at["raw"] = len(fields) - 1 - fields[::-1].index("job")
         self._job = "job" if "job" in self._at else "raw"
         self._heading = names[self._at[self._job]] if header else None
-        self._free = [i for i, name in enumerate(names) if name.strip().partition("%")[0].lower() in _FREE]
+        self._quotes = '"' in header or delimiter in _QUOTING
+        read = {i: field for field, i in self._at.items()}
+        self._columns = columns_of([read.get(i, "") for i in range(len(names))], names)
+        self._text_last = not self._columns[-1].look
 
     def take(self, block: bytearray, before: int, findings: Findings) -> pl.DataFrame:
         """The records in a block of lines."""
@@ -142,6 +159,11 @@ class _Table:
             repeated = (table[self._job] == self._heading).fill_null(False)
             findings.count("repeated header lines", int(repeated.sum()))
             table = table.filter(~repeated) if repeated.any() else table
+        if self._twice:
+            plain = table["job"].str.contains(r"^\d*$").fill_null(True)
+            table = table.with_columns(
+                job=table["raw"].zip_with(plain, table["job"]), raw=table["job"].zip_with(plain, table["raw"])
+            )
         findings.records += len(table)
         step = table[self._job].str.contains(r"\d\.").fill_null(False)  # such as 123.batch
         findings.count("steps of jobs (not read)", int(step.sum()))
@@ -152,7 +174,7 @@ class _Table:
         import polars as pl
 
         mark, width, lines = self._delimiter.encode(), len(self._names), block.count(b"\n")
-        if not lines or len(mark) > 1 or block.count(mark) != (width - 1) * lines:
+        if not lines or len(mark) > 1 or block.count(mark) != (width - 1) * lines or (self._quotes and b'"' in block):
             return None
         try:
             # More fields than in the schema are an error here. As the sum is right, no line can have fewer then.
@@ -187,51 +209,62 @@ class _Table:
         frame = text.str.splitn(self._delimiter, width + 1).struct.unnest()
         odd = frame[f"field_{width - 1}"].is_null() | frame[f"field_{width}"].is_not_null()
         table = self._named(frame, number)
+        if self._quotes:
+            odd |= text.str.contains('"', literal=True)
         if odd.any():
-            mended = self._mended(number.filter(odd).to_list(), text.filter(odd).to_list(), findings)
-            table = pl.concat([table.filter(~odd), pl.DataFrame(mended, schema=table.schema, orient="row")])
+            table = table.filter(~odd)
+            known = {name: {*table[name].unique()} - {None, ""} for name in _RECUR if name in self._at}
+            mended = self._mended(number.filter(odd).to_list(), text.filter(odd).to_list(), known, findings)
+            table = pl.concat([table, pl.DataFrame(mended, schema=table.schema, orient="row")])
         return table
 
-    def _mended(self, numbers: list[int], lines: list[str], findings: Findings) -> list[list[object]]:
+    def _mended(
+        self, numbers: list[int], lines: list[str], known: Mapping[str, Collection[str]], findings: Findings
+    ) -> list[list[object]]:
         """The rows of lines that have too few or too many fields, as far as they can be recognised."""
         rows: list[list[object]] = []
-        at = 0
+        width, at = len(self._names), 0
         while at < len(lines):
-            cells, end = lines[at].split(self._delimiter), at + 1
-            while len(cells) < len(self._names) and end < len(lines) and numbers[end] == numbers[end - 1] + 1:
+            cells, end, what = self._cells(numbers, lines, at)
+            while len(cells) < width and end < len(lines) and numbers[end] == numbers[end - 1] + 1:
                 more = lines[end].split(self._delimiter)
-                if len(cells) + len(more) - 1 > len(self._names):
+                if len(cells) + len(more) - 1 > width:
                     break
-                cells, end = [*cells[:-1], f"{cells[-1]} {more[0]}", *more[1:]], end + 1
-            if len(cells) == 1 and len(self._names) - 1 in self._free and not re.match(r"\s*\d", cells[0]):
+                cells, end, what = [*cells[:-1], f"{cells[-1]} {more[0]}", *more[1:]], end + 1, "line break"
+            if len(cells) == 1 and self._text_last and not re.match(r"\s*\d", cells[0]):
                 findings.count("line break inside the last text: the rest was left out", 1)
                 at += 1
                 continue
-            if (row := self._fitted(cells)) is None:
-                where = f"{self._path}: line {numbers[at]}"
-                findings.refuse(where, f"expected {len(self._names)} fields as the header has, got {len(cells)}")
-                findings.records += 1
+            if len(cells) < width:
+                found = Found(None, f"expected {width} fields as the header has, got {len(cells)}")
+            elif what == "quotes":
+                found = Found({field: cells[i] for field, i in self._at.items()})
             else:
-                what = "line break" if end > at + 1 else "delimiter"
+                found = fitted(cells, self._columns, self._delimiter, known)
+            if found.row is None:
+                findings.refuse(f"{self._path}: line {numbers[at]}", found.why)
+                findings.records += 1
+                at += 1
+                continue
+            if what != "quotes":
                 findings.count(f"{what} inside a text: the line was put together again", 1)
-                rows.append([numbers[at], *(row[i] for i in self._at.values())])
-            at = end if row is not None else at + 1
+            if found.marked:
+                findings.count(f"{what} inside a text: {found.marked}", 1)
+            rows.append([numbers[at], *(found.row[field] for field in self._at)])
+            at = end
         return rows
 
-    def _fitted(self, cells: list[str]) -> list[str] | None:
-        """The cells of a line with the surplus in the free text that leaves times and state readable."""
-        surplus = len(cells) - len(self._names)
-        if surplus < 0:
-            return None
-        for free in self._free if surplus else [0]:
-            joined = self._delimiter.join(cells[free : free + surplus + 1])
-            row = [*cells[:free], joined, *cells[free + surplus + 1 :]]
-            if self._readable(row):
-                return row
-        return None
-
-    def _readable(self, row: list[str]) -> bool:
-        at = self._at
-        times = (row[at[name]] for name in _TIMES if name in at)
-        stated = row[at["state"]] if "state" in at else "COMPLETED"
-        return all(instant(each) is not None for each in times) and (nothing(stated) or state(stated).isidentifier())
+    def _cells(self, numbers: list[int], lines: list[str], at: int) -> tuple[list[str], int, str]:
+        """The cells of a line, the line behind them, and what is odd about them: quotes or a delimiter too many."""
+        if self._quotes:
+            line, end = lines[at], at + 1
+            while (
+                line.count('"') % 2
+                and end < min(len(lines), at + _MOST_LINES)
+                and numbers[end] == numbers[at] + end - at
+            ):
+                line, end = f"{line} {lines[end]}", end + 1
+            cells = _unquoted(line, self._delimiter) if '"' in line and len(self._delimiter) == 1 else []
+            if len(cells) == len(self._names):
+                return cells, end, "quotes"
+        return lines[at].split(self._delimiter), at + 1, "delimiter"
