@@ -8,7 +8,7 @@ import pytest
 
 from transom.traces.records.importing import Imported
 from transom.traces.records.pbs import read_pbs
-from transom.traces.records.pbs_resources import ASKED, ASSIGNED, Size, asked, assigned
+from transom.traces.records.pbs.resources import ASKED, ASSIGNED, Size, asked, assigned
 
 
 def log(folder: Path, *jobs: tuple[str, str]) -> Imported:

@@ -18,7 +18,7 @@ from transom.errors import TraceError
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, built
-from transom.traces.records.pbs_resources import ASKED, ASSIGNED, Size, asked, assigned
+from transom.traces.records.pbs.resources import ASKED, ASSIGNED, Size, asked, assigned
 from transom.traces.records.typed import Reading, typed
 from transom.traces.swf_blocks import blocks
 
