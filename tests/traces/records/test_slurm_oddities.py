@@ -154,6 +154,24 @@ def test_memory_of_a_job(memory: str, mebibytes: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("memory", "mebibytes"),
+    [
+        ("2147486448Mn", 22_400), ("2147486448Mc", 22_400), ("2147486448", 22_400), ("2147486448M", 22_400),
+        ("2199026122752Kn", 22_400), ("2097156Gn", 32_768), ("2097156G", 32_768), ("2050Tn", 16_777_216),
+        ("9223372036854778608", 22_400), ("9223372036854778608Mn", 22_400), ("9007199254741000Gc", 65_536),
+        ("2.00Pn", 16_384), ("4294967294Mn", 16_384), ("18446744073709551614M", 16_384),
+    ],
+)  # fmt: skip
+def test_memory_with_the_bit_that_marks_an_amount_for_a_core(memory: str, mebibytes: int, tmp_path: Path) -> None:
+    assert only([job(1, ReqMem=memory)], tmp_path)["req_memory"] == mebibytes
+
+
+def test_petabytes_of_a_large_job_hold_no_bit(tmp_path: Path) -> None:
+    wide = {"NNodes": "8000", "ReqNodes": "8000", "NodeList": "n[1-8000]", "AllocTRES": "", "ReqTRES": ""}
+    assert only([job(1, ReqMem="2.50P", **wide)], tmp_path)["req_memory"] == 2_684_354_560
+
+
+@pytest.mark.parametrize(
     ("time", "seconds"),
     [
         ("2026-01-01T00:00:30", 30), ("1767225630", 30), ("2026-01-01T00:00:30Z", 30), ("2026-01-01T01:00:30+0100", 30),

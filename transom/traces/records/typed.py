@@ -15,15 +15,16 @@ from transom.traces.records.clocks import both_readings, settled
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings, quoted
 from transom.traces.records.values import (
+    PER_CORE,
     RUNNING,
     UNKNOWN,
     WAITING,
-    amount,
     count,
     gpus,
     instant,
     minutes,
     parsed,
+    requested_memory,
     seconds,
     state,
     tres,
@@ -36,6 +37,7 @@ _JOB = r"^\s*(\d{1,18})(?:_(\d{1,18})|_\[([^\]|]*)\])?(?:\+(\d{1,9}))?\s*$"
 _BLANK = dict.fromkeys(("(null)", "None", "None assigned", "N/A", "n/a", "Unknown", "NONE", "INVALID"), "")
 _TEXTS = ("partition", "qos", "account", "group", "reservation", "cluster")
 _RECURRING = {*_TEXTS, "state", "user_name", "req_node_list", "dependency", "tres"}
+_MOST_OF_NODE = 2**23  # memory of a node [MiB]; none has as much
 _NEEDED = ("id", "submit", "start", "end", "runtime")
 _TIMES = ("submit", "eligible", "start", "end")
 _WRAPPED = 2**31  # seconds that no job takes: a negative number printed as one without a sign
@@ -328,12 +330,24 @@ class _Records:
 
     def _memory(self, sizes: Mapping[str, pl.Series]) -> pl.Series:
         """Requested memory of the whole job [MiB]."""
+        import polars as pl
+
         text = self._text("req_mem")
         if text is None:
             return self._unknown()
-        total = self._number("req_mem", lambda each: None if (found := amount(each)) is None else found.mebibytes)
+        texts = text.fill_null("").unique()
+        amounts = [requested_memory(each) for each in texts]
+        total = self._number("req_mem", lambda each: found.mebibytes if (found := requested_memory(each)) else None)
+        unit = text.fill_null("").replace_strict(
+            texts, pl.Series([each.per if each else "" for each in amounts], dtype=pl.String)
+        )
+        # Without a letter, an amount is that of a job, which may have petabytes on many nodes, but not on few.
+        nodes = _first(sizes["nodes"], sizes["req_nodes"]).clip(1)
+        marked = (unit == "") & (total >= PER_CORE) & (total < 2 * PER_CORE) & (total > _MOST_OF_NODE * nodes)
+        total = total.zip_with(~marked, total - PER_CORE)
+        unit = unit.zip_with(~marked, pl.Series(["c"]))
         for per, name in (("n", "nodes"), ("c", "cores")):
-            each = text.str.strip_chars().str.to_lowercase().str.ends_with(per).fill_null(False) & (total > 0)
+            each = (unit == per) & (total > 0)
             if each.any():
                 total = total.zip_with(~each, self._on_each(total, name, sizes))
         return total

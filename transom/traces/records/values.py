@@ -24,7 +24,7 @@ _NOTHING = frozenset(
 _ENDLESS = frozenset(("unlimited", "infinite", "partition_limit", "-1"))
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPEZ", 1)}
 _COUNT = re.compile(r"(\d{1,18})(\.\d+)?([KMGTP]?)(?:-\d+[KMGTP]?)?", re.IGNORECASE | re.ASCII)
-_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE | re.ASCII)
+_AMOUNT = re.compile(r"(\d{1,24}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE | re.ASCII)
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?", re.ASCII)
 _TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _FINISHED = re.compile(r"(after(?:any|ok|notok|corr)):([\d_*+:\[\]-]+)", re.IGNORECASE)
@@ -71,6 +71,31 @@ def amount(text: str, unit: str = "M") -> Amount | None:
     scale = _UNITS.get((found[2] or ("" if found[3] else unit)).upper(), 1)
     value = _within(float(found[1]) * scale / _UNITS["M"])
     return None if value is None else Amount(value, found[4].lower())
+
+
+PER_CORE = 2**31
+"""The bit by which Slurm marks memory [MiB] of a core: the highest of 32, in later versions of 64 bits."""
+
+
+def requested_memory(text: str) -> Amount | None:
+    """Memory that a job asks for, as :func:`amount`, without the bit that marks an amount for a core.
+
+    Old databases hold the bit of 32 bits, which later versions print as a part of the number: ``2147486448Mn`` is
+    2,800 MiB for a core. A number without a letter behind it may be the memory of a large job, and is left.
+    """
+    plain, found = amount(text), _AMOUNT.fullmatch(text.strip())
+    if found is None or nothing(text):
+        return plain
+    exact = "." not in found[1]
+    unit = _UNITS.get((found[2] or ("" if found[3] else "M")).upper(), 1)
+    value = (int(found[1]) if exact else int(float(found[1]))) * unit // _UNITS["M"]
+    if 2**63 <= value < 2**64:
+        value, marked = value - 2**63, True
+    else:
+        value, marked = value - PER_CORE, bool(found[4]) and PER_CORE <= value < 2 * PER_CORE
+    if not marked:
+        return plain
+    return Amount(value if exact and value < PER_CORE - 2 else UNKNOWN, "c")  # above: no value, or no limit
 
 
 def seconds(text: str, plain: int = 1) -> int | None:
