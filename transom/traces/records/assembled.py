@@ -41,17 +41,39 @@ def assembled(frames: list[pl.DataFrame], findings: Findings, path: str, further
         jobs = jobs.filter(~missing)
         if not len(jobs):
             raise TraceError(f"{path}: no job has a submission time")
-    jobs = _each_once(_numbered(jobs.with_columns(pl.col("id").cast(pl.Int64))), findings)
+    jobs = _each_once(_numbered(_own_ids(jobs.with_columns(pl.col("id").cast(pl.Int64)))), findings)
     jobs = _with_users(_with_dependencies(jobs))
     _count_states(jobs, findings)
     return complete(jobs.sort("submit", "id"), further)
 
 
+def _own_ids(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Tasks that wait side by side are listed with the id of their array: they have none of their own."""
+    import polars as pl
+
+    if not {"array_job", "array_task", "label"} <= set(jobs.columns):
+        return jobs
+    shared = (pl.col("id") == pl.col("array_job")) & (pl.col("array_task") >= 0)
+    who = [name for name in ("cluster", "id") if name in jobs.columns]
+    several = (
+        jobs.filter(shared).group_by(who).agg(pl.col("label").n_unique().alias("tasks")).filter(pl.col("tasks") > 1)
+    )
+    if not len(several):
+        return jobs
+    held = pl.struct(who).is_in(several.select(pl.struct(who)).to_series().implode())
+    return jobs.with_columns(id=pl.when(~(shared & held).fill_null(False)).then("id"))
+
+
 def _numbered(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Tasks of arrays whose own ids are not known get ids above all others, in the order of array and task."""
+    """Tasks of arrays whose own ids no record states get ids above all others, in the order of array and task."""
     import polars as pl
 
     missing = jobs["id"].is_null()
+    if missing.any() and not missing.all():
+        stated = jobs.filter(~missing & jobs["label"].str.contains("_", literal=True)).unique("label")
+        jobs = jobs.join(stated.select("label", stated="id"), on="label", how="left", maintain_order="left")
+        jobs = jobs.with_columns(pl.col("id").fill_null(pl.col("stated"))).drop("stated")
+        missing = jobs["id"].is_null()
     if not missing.any():
         return jobs
     order = [name for name in ("array_job", "array_task", "het_job", "label") if name in jobs.columns]

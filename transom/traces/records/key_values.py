@@ -76,10 +76,6 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
     ended = frame["record"].str.contains(" NodeCnt=", literal=True)
     waits = ended & pl.col("state").is_in(list(WAITING | RUNNING))
     found = found.with_columns(state=pl.when(waits).then(pl.lit("REQUEUED")).otherwise("state"))
-    several = pl.col("array_task").str.contains(r"[^0-9]").fill_null(False)
-    found = found.with_columns(
-        array_tasks=pl.when(several).then("array_task"), array_task=pl.when(~several).then("array_task")
-    )
     return found.select(
         column for column in found.iter_columns() if column.null_count() < len(column) or not len(found)
     )

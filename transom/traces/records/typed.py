@@ -151,14 +151,26 @@ class _Records:
             alone = several.is_not_null() | (offset.cast(pl.Int64, strict=False) == 0).fill_null(False)
             number = number.fill_null(job.zip_with(alone, pl.Series([None], dtype=pl.Int64)))
             self._refuse(job.is_null() & number.is_null(), "JobID", label)
-        for name in ("array_job", "array_task", "het_job"):
+        for name in ("array_job", "het_job"):
             if self._text(name) is not None:
                 given = self._number(name, count)
-                made[name] = _where(given >= (1 if name != "array_task" else 0), given)
+                made[name] = given.zip_with(given > 0, made[name])
+        if (tasks := self._text("array_task")) is not None:  # one, or those of a part that is still one record
+            single = tasks.cast(pl.Int64, strict=False).fill_null(UNKNOWN)
+            made["array_task"] = single.zip_with(single >= 0, made["array_task"])
+            several = parsed(tasks, array_tasks).fill_null(UNKNOWN)
+            made["array_tasks"] = several.zip_with((single < 0) & (several > 0), made["array_tasks"])
         if "array_tasks" in self._raw.columns:
-            made["array_tasks"] = self._number("array_tasks", array_tasks)
-        of_none = made["array_job"] <= 0
-        made["array_task"] = _where(~of_none, made["array_task"])
+            given = self._number("array_tasks", array_tasks)
+            made["array_tasks"] = given.zip_with(given >= 0, made["array_tasks"])
+        # squeue calls a job that is no array an array of its own id.
+        own = (number == made["array_job"]).fill_null(False)
+        made["array_job"] = _where(~own | (made["array_task"] >= 0) | (made["array_tasks"] > 0), made["array_job"])
+        made["array_task"] = _where(made["array_job"] > 0, made["array_task"])
+        of_array = own & (made["array_task"] >= 0) & plain.is_not_null()
+        if of_array.any():
+            both = made["array_job"].cast(pl.String) + "_" + made["array_task"].cast(pl.String)
+            label = label.zip_with(~of_array, both)
         self._refuse(number.fill_null(1) <= 0, "JobID", label)
         return {"id": number, "label": label, **made}
 
