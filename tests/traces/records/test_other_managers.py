@@ -107,6 +107,25 @@ def test_lsf_tasks_and_damaged_lines(tmp_path: Path) -> None:
     assert f"{tmp_path}/acct: line 2: JOB_FINISH has too few fields" in trace.findings.first
 
 
+def test_lsf_arrays_that_never_started_are_one_record(tmp_path: Path) -> None:
+    line = (EXAMPLES / "lsb.acct").read_text().splitlines()[2]
+    arrays = [("never[1-50]%5", "-1"), ("never[1,3,5-9:2]", "-1"), ("never", "-1"), ("never[1-50]", "7")]
+    lines = [
+        line.replace(" 1003 ", f" {2000 + i} ", 1)
+        .replace('"never"', f'"{name}"')
+        .replace('0 2 "" "" 0 ', f'0 2 "" "" {index} ')
+        for i, (name, index) in enumerate(arrays)
+    ]
+    (tmp_path / "acct").write_text("\n".join(lines) + "\n")
+    trace = read_lsf([str(tmp_path / "acct")], ImportRules(unit="cores"))
+    found = trace.jobs.sort("label").select("label", "array_job", "array_task", "array_tasks", "state").rows()
+    assert found == [
+        ("2000", 2000, -1, 50, "CANCELLED"), ("2001", 2001, -1, 5, "CANCELLED"), ("2002", -1, -1, -1, "CANCELLED"),
+        ("2003_7", 2003, 7, -1, "CANCELLED"),
+    ]  # fmt: skip
+    assert trace.findings.bad == 0
+
+
 @pytest.mark.parametrize("name", ["lublin_5000"])
 @pytest.mark.parametrize("ending", [".parquet", ".swf.gz"])
 def test_a_trace_becomes_the_same_workload(name: str, ending: str, tmp_path: Path) -> None:

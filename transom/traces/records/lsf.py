@@ -19,7 +19,7 @@ from transom._system.notices import timed
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, built
-from transom.traces.records.typed import Reading, typed
+from transom.traces.records.typed import Reading, array_tasks, typed
 from transom.traces.swf_blocks import blocks
 
 if TYPE_CHECKING:
@@ -34,7 +34,17 @@ _HEAD = {
 _ASKED = 22  # the number of hosts that were asked for, which follow
 _AFTER_NAME = 2 + 19  # command, and the numbers of its resource usage, then the user who gets mail and the project
 _STATES = {"64": "COMPLETED", "32": "FAILED"}
-_COLUMNS = (*_HEAD.values(), "state", "alloc_nodes", "alloc_cpus", "nodes", "name", "account")
+_COLUMNS = (
+    *_HEAD.values(),
+    "state",
+    "alloc_nodes",
+    "alloc_cpus",
+    "nodes",
+    "name",
+    "account",
+    "array_tasks",
+    "array_job",
+)
 
 
 def read_lsf(
@@ -100,9 +110,13 @@ def _row(fields: Sequence[str]) -> list[str]:
     counts = [str(len(names)), str(cores), ",".join(names)]
     head = {field: fields[i] for i, field in _HEAD.items()}
     head |= {field: "" for field in ("eligible", "start") if head[field] == "0"}
-    if _length(index):
+    array = ["", ""]
+    if index.startswith("-"):  # of an array none of whose tasks has started: a record for all
+        found = re.search(r"\[([^\[\]]+)\]", name)
+        array = [found[1], head["job"]] if found and array_tasks(found[1]) else array
+    elif _length(index):
         head["job"] += f"_{index}"
-    return [*head.values(), state, *counts, name.replace('""', '"'), project]
+    return [*head.values(), state, *counts, name.replace('""', '"'), project, *array]
 
 
 def _length(text: str) -> int:
