@@ -134,7 +134,7 @@ def test_texts_with_delimiters_and_line_breaks(tmp_path: Path) -> None:
     ("limit", "seconds"),
     [
         ("1-00:00:00", 86_400), ("00:30:00", 1800), ("30:00", 1800), ("90", 5400), ("UNLIMITED", -1), ("INVALID", -1),
-        ("Partition_Limit", -1), ("", -1), ("2-12", 216_000), ("365-00:00:00", 31_536_000),
+        ("Partition_Limit", -1), ("", -1), ("2-12", 216_000), ("1 days 01:00:00", 90_000), ("365-00:00:00", 31_536_000),
     ],
 )  # fmt: skip
 def test_limits(limit: str, seconds: int, tmp_path: Path) -> None:

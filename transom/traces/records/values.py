@@ -25,7 +25,7 @@ _ENDLESS = frozenset(("unlimited", "infinite", "partition_limit", "-1"))
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPEZ", 1)}
 _COUNT = re.compile(r"(\d{1,18})(\.\d+)?([KMGTP]?)(?:-\d+[KMGTP]?)?", re.IGNORECASE | re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,24}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNORECASE | re.ASCII)
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?", re.ASCII)
+_DURATION = re.compile(r"(?:(\d{1,9})(?:-| days?,? ))?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?", re.ASCII)
 _TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _FINISHED = re.compile(r"(after(?:any|ok|notok|corr)):([\d_*+:\[\]-]+)", re.IGNORECASE)
 _GPU = re.compile(r"(?:^|[,(/ ])(?:gres[/:])?gpu(:[\w.+-]*[A-Za-z_][\w.+-]*)?(?:[=:](\d+))?(?=$|[,() ])", re.IGNORECASE)
