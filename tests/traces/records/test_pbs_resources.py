@@ -101,6 +101,14 @@ def test_fewer_cores_than_asked_for_are_counted(tmp_path: Path) -> None:
     assert trace.card.repairs == {"fewer cores assigned than asked for: those assigned count": 1}
 
 
+def test_gpus_of_a_job_whose_record_states_nothing_are_not_known(tmp_path: Path) -> None:
+    log(tmp_path, ("1.s", "exec_host=n1/0 exec_gpus=n1-gpu/1 Resource_List.nodes=1:gpus=1"))
+    with (tmp_path / "log").open("a") as file:
+        file.write("03/02/2026 08:00:00;Q;2.s;queue=batch\n")
+    jobs = read_pbs([str(tmp_path / "log")]).jobs.sort("id")
+    assert jobs.select("req_gpus", "gpus").rows() == [(1, 1), (-1, -1)]
+
+
 def test_gpus_of_a_log_that_speaks_of_none_are_not_known(tmp_path: Path) -> None:
     assert log(tmp_path, ("1.s", "exec_host=n1/0"), ("2.s", "exec_host=n1/1")).jobs["gpus"].to_list() == [-1, -1]
     assert log(tmp_path, ("1.s", "exec_host=n1/0"), ("2.s", "exec_gpus=n1-gpu/1")).jobs["gpus"].to_list() == [0, 1]

@@ -257,12 +257,8 @@ class _Table:
     def _cells(self, numbers: list[int], lines: list[str], at: int) -> tuple[list[str], int, str]:
         """The cells of a line, the line behind them, and what is odd about them: quotes or a delimiter too many."""
         if self._quotes:
-            line, end = lines[at], at + 1
-            while (
-                line.count('"') % 2
-                and end < min(len(lines), at + _MOST_LINES)
-                and numbers[end] == numbers[at] + end - at
-            ):
+            line, end, last = lines[at], at + 1, min(len(lines), at + _MOST_LINES)
+            while line.count('"') % 2 and end < last and numbers[end] == numbers[end - 1] + 1:
                 line, end = f"{line} {lines[end]}", end + 1
             cells = _unquoted(line, self._delimiter) if '"' in line and len(self._delimiter) == 1 else []
             if len(cells) == len(self._names):

@@ -35,16 +35,8 @@ _ASKED = 22  # the number of hosts that were asked for, which follow
 _AFTER_NAME = 2 + 19  # command, and the numbers of its resource usage, then the user who gets mail and the project
 _STATES = {"64": "COMPLETED", "32": "FAILED"}
 _COLUMNS = (
-    *_HEAD.values(),
-    "state",
-    "alloc_nodes",
-    "alloc_cpus",
-    "nodes",
-    "name",
-    "account",
-    "array_tasks",
-    "array_job",
-)
+    *_HEAD.values(), "state", "alloc_nodes", "alloc_cpus", "nodes", "name", "account", "array_tasks", "array_job",
+)  # fmt: skip
 
 
 def read_lsf(

@@ -40,7 +40,7 @@ _LOOKS = {
     "resources": ("alloc_tres", "req_tres"),  # and all that begin with tresusage
     "hosts": ("nodes", "req_node_list", "execnodes", "excnodes", "schednodes", "failednode", "mincpunode"),
     "word": (
-        "array_task", "partition", "qos", "account", "user", "cluster", "blockid", "mcslabel", "wckey", "qosreq",
+        "array_task", "partition", "qos", "account", "cluster", "blockid", "mcslabel", "wckey", "qosreq",
         "reqreservation", "sluid", "originalsluid", "s:c:t", "corespec", "exechost", "reqcpufreq", "reqcpufreqgov",
         "reqcpufreqmax", "reqcpufreqmin", "maxdiskreadnode", "maxdiskwritenode", "maxpagesnode", "maxrssnode",
         "maxvmsizenode", "socketspernode", "corespersocket", "threadspercore",
@@ -49,6 +49,7 @@ _LOOKS = {
         "gres", "node_gres", "req_gres", "reservation", "dependency", "flags", "tresperjob", "trespersocket",
         "trespertask",
     ),
+    "user": ("user",),
     "layout": ("layout",),
     "letters": ("exclusive", "oversubscribe"),
     "words": ("group",),
@@ -104,6 +105,7 @@ _CELL: dict[str, Callable[[str], bool]] = {
     "hosts": _matches(rf"({_HOST}(,{_HOST})*|None assigned|\(.*\)|N/A|n/a|None)?"),
     "word": _matches(r"\S*"),
     "list": _matches(r"\S*"),
+    "user": _matches(r"[\w.@+\\-]*\$?|\(null\)|N/A"),
     "layout": _matches(r"(Arbitrary|Block|CFull|Cyclic|Plane|Unknown)*"),
     "letters": _matches(r"[A-Za-z]*"),
     "words": _matches(r".*"),

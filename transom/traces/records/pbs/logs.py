@@ -164,7 +164,8 @@ def _sized(jobs: pl.DataFrame, findings: Findings) -> pl.DataFrame:
     had = had.select(each.zip_with(each.is_not_null(), wanted[each.name]) for each in had.iter_columns())
     # A log that nowhere speaks of GPUs does not say that there are none.
     if had["gpus"].is_not_null().any() or wanted["gpus"].is_not_null().any():
-        had, wanted = (each.with_columns(pl.col("gpus").fill_null(0)) for each in (had, wanted))
+        none = pl.when(pl.any_horizontal(pl.col("nodes", "cores").is_not_null())).then(0)
+        had, wanted = (each.with_columns(pl.col("gpus").fill_null(none)) for each in (had, wanted))
     as_text = pl.col("nodes", "cores").cast(pl.String), pl.format("gpu:{}", "gpus").alias("gpus")
     return pl.concat(
         [
