@@ -90,6 +90,7 @@ def whole_files() -> dict[str, bytes]:
     )
     return {
         "sacct": text(records(workload)).encode(),
+        "csv": ('"' + text(records(workload)).replace("|", '","').replace("\n", '"\n"')).removesuffix('"').encode(),
         "json": json_text(workload, "22.05").encode(),
         "scontrol": (scontrol + "   StartTime=2026-01-01T00:00:00 EndTime=2026-01-01T00:10:00 NumNodes=2\n").encode(),
         "pbs": (EXAMPLES / "pbs.txt").read_bytes(),

@@ -212,6 +212,15 @@ def test_tables_of_other_programs(quoted: bool, index: bool, delimiter: str, tmp
     assert trace.findings.records == 4
 
 
+def test_a_text_in_quotes_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    rows = [job(1), job(2, JobName='"' + "x," * 100_000 + '"')]
+    (tmp_path / "t").write_text(text(rows, list(BASE), ";"))
+    trace = read_slurm([str(tmp_path / "t")], ImportRules(bad=0.5))
+    assert trace.jobs["id"].to_list() == [1, 2]
+    (tmp_path / "t").write_text(text([job(1), job(2, JobName='"' + "x;" * 100_000 + '"')], list(BASE), ";"))
+    assert read_slurm([str(tmp_path / "t")], ImportRules(bad=0.5)).findings.first.endswith("more than 256 too many")
+
+
 def test_quotes_in_the_output_of_sacct_are_part_of_a_text(tmp_path: Path) -> None:
     rows = [job(1, JobName='"a'), job(2, JobName='"b"'), job(3, JobName='"c|d"')]
     assert imported(rows, tmp_path).jobs["name"].to_list() == ['"a', '"b"', '"c|d"']

@@ -125,8 +125,11 @@ def _header(path: str, number: int, line: str) -> _Table:
 
 
 def _unquoted(line: str, delimiter: str) -> list[str]:
-    """The cells of a line some of which are in quotes: a quote in such a text is doubled."""
-    return next(csv.reader([line], delimiter=delimiter), [])
+    """The cells of a line some of which are in quotes: a quote in such a text is doubled. None if one is too long."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 class _Table:
