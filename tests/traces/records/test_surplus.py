@@ -65,6 +65,12 @@ def test_any_text_may_hold_the_delimiter(name: str, value: str) -> None:
     assert found == Found(right)
 
 
+@pytest.mark.parametrize("value", ["[haswell|knl]", "(a100|v100)&nvlink", "16c*2|32c*4", "x | y", "gpu&[rack1|rack2]"])
+def test_constraints_have_a_syntax(value: str) -> None:
+    found, right = placed(("JobID", "JobName", "User", "Constraints", "NNodes", "Submit"), ROW | {"Constraints": value})
+    assert found.row == right
+
+
 def test_several_texts_may_hold_it() -> None:
     texts = {"Comment": "a|b", "JobName": "x|y", "SubmitLine": "sbatch --wrap 'ls | wc'", "Constraints": "a|b"}
     found, right = placed(WIDE, ROW | texts)

@@ -113,7 +113,7 @@ _CELL: dict[str, Callable[[str], bool]] = {
     "empty": _matches(r" *"),
 }
 _PIECE: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "expression": ("|,;:&", _matches(r" *[\[(]*[A-Za-z][\w.@:=*&+-]*[\])*\d]* *")),
+    "expression": ("|,;:&", _matches(r" *(?=[^A-Za-z]*[A-Za-z])[\[(]*\w[\w.@:=*&+()\[\],-]* *")),
     "resources": (",", _matches(_RESOURCE)),
     "hosts": (",", _matches(_HOST)),
     "list": (",", _matches(r"[^\s\[\]]+")),
