@@ -170,7 +170,8 @@ def test_generic_resources_of_each_node(tmp_path: Path) -> None:
     assert set(hosts(found[2])) < {"n2", "n3", "n4", "n5"}
     assert gres_counts("gpu:a100:4(S:0),nvme") == {"gpu": 4, "gpu:a100": 4, "nvme": 1}
     assert gres_counts("") == {}
-    assert gres_counts("gpu:2:3") is None
+    assert gres_counts("gpu:1080:2") == {"gpu": 2, "gpu:1080": 2}
+    assert gres_counts("gpu:2:3:4") is None
 
 
 def test_too_many_overlaps_are_left_to_slurm(tmp_path: Path) -> None:

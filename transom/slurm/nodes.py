@@ -123,7 +123,7 @@ def gres_counts(text: str) -> dict[str, int] | None:
     """``gpu:a100:4(S:0-1),gres/disk`` as amounts by name and by ``name:type``; None for what is no such text."""
     found: dict[str, int] = {}
     for part in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
-        match = re.fullmatch(r"(?:gres[:/])?([A-Za-z_][\w-]*)(:[A-Za-z_][\w.-]*)?(?::(\d{1,9}))?", part.strip())
+        match = re.fullmatch(r"(?:gres[:/])?([A-Za-z_][\w-]*)(:[\w.+-]+?)??(?:[:=](\d{1,9}))?", part.strip())
         if match is None:
             return None
         for name in {match[1], match[1] + (match[2] or "")}:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
-from transom.traces.records.values import RUNNING, WAITING
+from transom.traces.records.hostlist import hosts
+from transom.traces.records.values import RUNNING, WAITING, gpus
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +18,9 @@ _KEYS = {
     "raw": "JobId", "array_job": "ArrayJobId", "array_task": "ArrayTaskId", "het_job": "HetJobId",
     "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "elapsed": "RunTime",
     "limit": "TimeLimit", "nnodes": "(?:NumNodes|NodeCnt)", "ncpus": "(?:NumCPUs|ProcCnt)",
-    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "node_gres": "TresPerNode",
-    "partition": "Partition",
+    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "gres": "JOB_GRES",
+    "node_gres": "(?:TresPerNode|Gres)", "job_gres": "TresPerJob", "socket_gres": "TresPerSocket",
+    "task_gres": "TresPerTask", "tasks": "NumTasks", "sockets_per_node": "Socks/Node", "partition": "Partition",
     "qos": "QOS", "account": "Account", "owner": "UserId", "group": "GroupId", "state": "JobState",
     "nodes": "NodeList", "req_node_list": "ReqNodeList", "reservation": "(?:Reservation|ReservationName)",
     "dependency": "Dependency", "restarts": "Restarts", "priority": "Priority", "cluster": "Cluster",
@@ -28,6 +30,9 @@ _KEYS = {
 """The key of each field, as a regular expression."""
 
 _NAME = r"^(.*? )(?:JobName=(.*) (UserId=.*)|Name=(.*) (JobState=.*))$"
+
+
+_NODE_GRES = r" Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES(?:_IDX)?=(\S*gpu\S*)"
 
 
 def read_key_values(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Findings) -> Iterator[pl.DataFrame]:
@@ -71,6 +76,7 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
         group=pl.col("group").str.replace(r"\(\d+\)$", ""),
         job=pl.col("raw"),
         suspended=_suspended(),
+        gres_detail=frame["record"].map_elements(_gpus_of_nodes, return_dtype=pl.String),
     ).drop("memory_node", "memory_core", "owner", "last_suspended", "before")
     # jobcomp writes when an execution has ended. A job that is requeued then waits already.
     ended = frame["record"].str.contains(" NodeCnt=", literal=True)
@@ -79,6 +85,15 @@ def _fields(frame: pl.DataFrame) -> pl.DataFrame:
     return found.select(
         column for column in found.iter_columns() if column.null_count() < len(column) or not len(found)
     )
+
+
+def _gpus_of_nodes(record: str) -> str | None:
+    """The GPUs of all nodes of a running job, which ``scontrol -d`` lists by groups of nodes that hold the same."""
+    try:
+        held = [len(hosts(nodes)) * max(gpus(each) or 0, 0) for nodes, each in re.findall(_NODE_GRES, record)]
+    except ValueError:
+        return None
+    return f"gpu:{sum(held)}" if held else None
 
 
 def _suspended() -> pl.Expr:

@@ -16,7 +16,7 @@ from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, Site, built
 from transom.traces.records.key_values import read_key_values
 from transom.traces.records.slurm_json import read_json
-from transom.traces.records.typed import Reading, typed
+from transom.traces.records.typed import Reading, gpus_of_file, typed
 from transom.traces.swf_blocks import blocks
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _typed_beside(raw: Iterable[pl.DataFrame], path: str, reading: Reading, find
         while ahead:
             take(ahead.popleft())
     findings.add(later)
-    return frames
+    return gpus_of_file(frames)
 
 
 _Blocks = Iterable[tuple[int, bytearray]]

@@ -331,14 +331,38 @@ class _Records:
             made[name] = _where(started, found)
             wanted = _first(self._number(requested, count), asked[name], _where(~started, either))
             made[f"req_{name}"] = wanted
-        wanted = self._on_each(self._number("node_gres", gpus), "nodes", made)
-        stated = _first(held["gpus"], self._number("gres", gpus))
-        made["gpus"] = _where(started, _first(stated, wanted))
-        made["req_gpus"] = _first(asked["gpus"], self._number("req_gres", gpus), wanted, _where(~started, stated))
+        made |= self._gpus(started, held["gpus"], asked["gpus"], made)
         made["memory"] = _where(started, held["memory"])
         memory = _first(self._memory(made), asked["memory"])
         made["req_memory"] = _where(memory > 0, memory)  # 0 asks for all that the nodes have
         return made
+
+    def _gpus(
+        self, started: pl.Series, held: pl.Series, asked: pl.Series, sizes: Mapping[str, pl.Series]
+    ) -> dict[str, pl.Series]:
+        """GPUs, and whether there is a list of resources that names none (:func:`gpus_of_file`)."""
+        sockets = self._on_each(self._number("sockets_per_node", count), "nodes", sizes)
+        of = dict(sizes, tasks=self._number("tasks", count), req_tasks=self._unknown(), sockets=sockets)
+        wanted, asks = self._number("job_gres", gpus), self._number("job_gres", gpus) > 0
+        for place, name in (("node_gres", "nodes"), ("task_gres", "tasks"), ("socket_gres", "sockets")):
+            each = self._number(place, gpus)
+            total = self._on_each(each, name, {"req_sockets": self._unknown(), **of})
+            wanted, asks = wanted.zip_with(wanted >= total, total), asks | (each > 0)
+        stated = _first(held, self._number("gres", gpus), self._number("gres_detail", gpus))
+        guessed = started & (stated <= 0) & (wanted > 0)
+        self._findings.count("GPUs not stated, taken from those that were requested", int(guessed.sum()))
+        return {
+            "gpus": _where(started, _first(stated, wanted)),
+            "req_gpus": _first(asked, self._number("req_gres", gpus), wanted, _where(~started, stated)),
+            "no_gpus": started & ~asks & self._listed("alloc_tres", "gres"),
+            "no_req_gpus": ~asks & self._listed("req_tres", "req_gres"),
+        }
+
+    def _listed(self, resources: str, generic: str) -> pl.Series:
+        """Which jobs have a list of resources: of all that are tracked, or of generic ones, which may be empty."""
+        text = self._text(resources)
+        listed = self._unknown() >= 0 if text is None else ~text.fill_null("").replace(_BLANK).is_in([""])
+        return listed | self._has(generic)
 
     def _memory(self, sizes: Mapping[str, pl.Series]) -> pl.Series:
         """Requested memory of the whole job [MiB]."""
@@ -414,6 +438,31 @@ class _Records:
         if listed:
             made["tres"] = listed[0].zip_with(listed[0] != "", listed[-1])
         return made
+
+
+def gpus_of_file(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The columns of a file's records; a job whose list of resources names no GPU has none if the file tracks GPUs.
+
+    Sites that do not track ``gres/gpu`` list the resources of all jobs without GPUs: then nothing is known.
+    """
+    import polars as pl
+
+    names = ("gpus", "req_gpus")
+    tracked = any(name in each.columns and (each[name] >= 0).any() for each in frames for name in names)
+    if tracked:
+        known = {name: pl.when(f"no_{name}").then(0) for name in names}
+        frames = [
+            each.with_columns(
+                **{
+                    name: pl.when(pl.col(name) >= 0).then(name).otherwise(known[name].otherwise(UNKNOWN))
+                    if name in each.columns
+                    else known[name].otherwise(UNKNOWN)
+                    for name in names
+                }
+            )
+            for each in frames
+        ]
+    return [each.drop("no_gpus", "no_req_gpus") for each in frames]
 
 
 def array_tasks(text: str) -> int | None:

@@ -28,7 +28,8 @@ _AMOUNT = re.compile(r"(\d{1,24}(?:\.\d+)?) ?([KMGTPEZ]?)(i?B)?([nc]?)", re.IGNO
 _DURATION = re.compile(r"(?:(\d{1,9})(?:-| days?,? ))?(\d{1,12})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\.\d*)?", re.ASCII)
 _TIME = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)[T ](\d\d?):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _FINISHED = re.compile(r"(after(?:any|ok|notok|corr)):([\d_*+:\[\]-]+)", re.IGNORECASE)
-_GPU = re.compile(r"(?:^|[,(/ ])(?:gres[/:])?gpu(:[\w.+-]*[A-Za-z_][\w.+-]*)?(?:[=:](\d+))?(?=$|[,() ])", re.IGNORECASE)
+_GPU = re.compile(r"(?:gres[/:])?(?:gpu|7696487)(?:[:=]([^()]*))?(?:\((?:IDX:([\d,-]*)|[^()]*)\))*", re.IGNORECASE)
+_MOST_GPUS = 2**31
 _LARGEST = 2**62
 
 
@@ -156,7 +157,7 @@ def instant(text: str, zone: ZoneInfo | None = None, fold: int = 0) -> int | Non
 
 
 class Tres(NamedTuple):
-    """Trackable resources: numbers of cores, nodes and GPUs, memory [MiB]."""
+    """Trackable resources: numbers of cores, nodes and GPUs, memory [MiB]; what is not named is :data:`UNKNOWN`."""
 
     cores: int
     nodes: int
@@ -167,18 +168,14 @@ class Tres(NamedTuple):
 def tres(text: str) -> Tres:
     """Resources as Slurm lists them: ``billing=8,cpu=8,gres/gpu:a100=2,mem=64G,node=1``; the rest is not read."""
     given: dict[str, str] = {}
-    gpus = 0
     for part in text.split(","):
         name, _, value = part.strip().lower().partition("=")
         given[name] = value
-        if name.startswith("gres/gpu:"):
-            gpus += max(count(value) or 0, 0)
-    untyped = count(given.get("gres/gpu", ""))
     memory = amount(given.get("mem", ""))
     return Tres(
         cores=_known(count(given.get("cpu", ""))),
         nodes=_known(count(given.get("node", ""))),
-        gpus=untyped if untyped is not None and untyped >= 0 else gpus,
+        gpus=_known(gpus(text)),
         memory=memory.mebibytes if memory else UNKNOWN,
     )
 
@@ -188,10 +185,34 @@ def _known(value: int | None) -> int:
 
 
 def gpus(text: str) -> int | None:
-    """GPUs of generic resources: ``gpu:4``, ``gres:gpu:a100:2``, ``gpu:2(IDX:0-1)``; nothing else is counted."""
-    if nothing(text):
-        return UNKNOWN
-    return sum(int(found[2] or 1) for found in _GPU.finditer(text) if len(found[2] or "") < 10)
+    """GPUs of a list of resources in any of Slurm's spellings; :data:`UNKNOWN` where it names none.
+
+    ``gpu:4``, ``gres:gpu:a100:2``, ``gres/gpu:1080=2``, ``gpu:2(IDX:0-1)``, ``gpu(IDX:0-1)``; 7696487 is the number of
+    the plugin, which stands in old databases. A number of all and numbers of types count the same devices. Shares of
+    GPUs (shard, mps) are none.
+    """
+    whole = typed = UNKNOWN
+    for part in re.split(r",(?![^()]*\))", text.replace("(null)", "")):
+        found = _GPU.fullmatch(part.strip())
+        if found is None:
+            continue
+        kind, _, last = (found[1] or "").replace("=", ":").rpartition(":")
+        number = count(last)
+        if number is None or found[1] is None:  # a type alone, or not even that
+            kind, number = last, _indexes(found[2] or "")
+        if number >= _MOST_GPUS:
+            return None
+        if kind:
+            typed = max(typed, 0) + number if number >= 0 else typed
+        elif number >= 0:
+            whole = max(whole, 0) + number
+    return max(whole, typed)
+
+
+def _indexes(text: str) -> int:
+    """How many devices ``0-2,5`` are; one where none is named."""
+    bounds = re.findall(r"(\d{1,9})(?:-(\d{1,9}))?", text)
+    return sum(max(int(last or first) - int(first), 0) + 1 for first, last in bounds) or 1
 
 
 def waits_for(text: str) -> tuple[int, ...]:
