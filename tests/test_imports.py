@@ -12,7 +12,7 @@ import pytest
 
 # From the bottom; what stands on one line does not import its neighbours.
 LAYERS = [
-    {"errors"},
+    {"errors", "reading"},
     {"_system"},
     {"models"},
     {"stop", "rng", "registry"},

@@ -20,6 +20,7 @@ from transom._system.wording import real_number
 from transom.errors import DocumentError, ModelError, shown
 from transom.io.opening import open_document
 from transom.models.workflow import Workflow
+from transom.reading import whole
 
 
 class _Job:
@@ -139,9 +140,7 @@ def read_dax(path: str | os.PathLike[str]) -> Workflow:
     reader = _Reader(where)
     with open_document(path) as file:
         try:
-            while block := file.read(2**16):
-                reader.parser.Parse(block, False)
-            reader.parser.Parse(b"", True)
+            reader.parser.Parse(whole(file), True)
         except expat.ExpatError as error:
             raise DocumentError(f"{where}:{error.lineno}: not XML: {expat.ErrorString(error.code)}") from None
     try:

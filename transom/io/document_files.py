@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.conversion import Document, name_of
@@ -14,9 +16,10 @@ from transom.io.dax import read_dax
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
-from transom.io.opening import open_document
+from transom.io.opening import beginning, open_document
 from transom.models import Allocation, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import expected
+from transom.reading import lines, whole
 
 ModelT = TypeVar("ModelT", Window, Knapsack, Selection, Allocation, Placement, Workflow)
 
@@ -28,8 +31,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     ----------
     path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
         (:mod:`transom.io.mokp`) unless it begins with a brace, ``.xml`` or ``.dax`` a workflow of Pegasus
-        (:mod:`transom.io.dax`), anything else one document or a workflow of WfCommons (:mod:`transom.io.wfformat`);
-        each may be compressed with gzip, which its first bytes show, not its name.
+        (:mod:`transom.io.dax`), anything else one document or a workflow of WfCommons (:mod:`transom.io.wfformat`), or
+        one document a line if the first line is one; each may be compressed with gzip, which its first bytes show, not
+        its name.
 
     Yields
     ------
@@ -46,7 +50,7 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     if kind == ".kp":
         yield os.fspath(path), read_kplib(path)
         return
-    if kind == ".dat" and not _braced(path):
+    if kind == ".dat" and not beginning(path).lstrip().startswith(b"{"):
         yield os.fspath(path), read_mokp(path)
         return
     if kind in (".xml", ".dax"):
@@ -55,14 +59,17 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     found = False
     with open_document(path) as file:
         if kind == ".jsonl":
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(lines(file), 1):
                 if line.strip():
                     found = True
                     where = f"{os.fspath(path)}:{number}"
                     yield where, decode(line, where)
-        elif (data := file.read()).strip():
+        elif (data := whole(file)).strip():
             found = True
-            yield os.fspath(path), decode(data, os.fspath(path))
+            if kind != ".json" and (documents := _one_a_line(data)):
+                yield from ((f"{path}:{number}", decode(line, f"{path}:{number}")) for number, line in documents)
+            else:
+                yield os.fspath(path), decode(data, os.fspath(path))
     if not found:
         raise DocumentError(f"{os.fspath(path)}: the file is empty")
 
@@ -135,9 +142,14 @@ def write_documents(path: str | os.PathLike[str], things: Iterable[Document]) ->
     return count
 
 
-def _braced(path: str | os.PathLike[str]) -> bool:
-    with open_document(path) as file:
-        return file.read(4096).lstrip().startswith(b"{")
+def _one_a_line(data: bytes) -> list[tuple[int, bytes]]:
+    """The documents of a set with the numbers of their lines, where a name, such as that of a pipe, does not tell."""
+    rows = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+    try:
+        msgspec.json.decode(rows[0][1], type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return rows if len(rows) > 1 else []
 
 
 def _kind(path: str | os.PathLike[str]) -> str:

@@ -82,7 +82,10 @@ def _refuse_twice(data: bytes, where: str) -> None:
             twice = next(key for key in keys if keys.count(key) > 1)
             raise DocumentError(f"{where}: the key {twice!r} stands twice")
 
-    json.loads(data, object_pairs_hook=check)
+    try:
+        json.loads(data, object_pairs_hook=check)
+    except RecursionError as error:
+        raise DocumentError(f"{where}: {_malformed(error, data)}") from None
 
 
 def _format(data: bytes, where: str) -> str:

@@ -10,6 +10,7 @@ from transom._system.wording import whole_number
 from transom.errors import DocumentError, ModelError
 from transom.io.opening import open_document
 from transom.models import Knapsack
+from transom.reading import whole
 
 
 def read_kplib(path: str | os.PathLike[str]) -> Knapsack:
@@ -24,7 +25,7 @@ def read_kplib(path: str | os.PathLike[str]) -> Knapsack:
     name = os.fspath(path)
     rows: list[tuple[int, list[int]]] = []
     with open_document(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(whole(file).splitlines(), 1):
             if line.strip():
                 rows.append((number, _integers(line, f"{name}:{number}", 1 if len(rows) < 2 else 2)))
     if len(rows) < 2:

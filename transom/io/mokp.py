@@ -11,6 +11,7 @@ import numpy as np
 from transom.errors import DocumentError, ModelError
 from transom.io.opening import open_document
 from transom.models import Selection
+from transom.reading import whole
 
 _WORD = re.compile(rb"[\[\],]|[^\s\[\],]+")
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,30}")
@@ -155,7 +156,8 @@ class _Words:
 
 def _words(path: str | os.PathLike[str]) -> _Words:
     with open_document(path) as file:
-        words = [_Word(number, text) for number, line in enumerate(file, 1) for text in _WORD.findall(line)]
+        lines = enumerate(whole(file).splitlines(), 1)
+    words = [_Word(number, text) for number, line in lines for text in _WORD.findall(line)]
     return _Words(os.fspath(path), words)
 
 

@@ -10,8 +10,26 @@ from contextlib import contextmanager
 from typing import IO
 
 from transom.errors import DocumentError
+from transom.reading import TooLargeError, head, opened, unpacked
 
 _GZIP = b"\x1f\x8b"
+
+
+def beginning(path: str | os.PathLike[str]) -> bytes:
+    """The first bytes of a file, decompressed if it is compressed, at most 4096.
+
+    Raises
+    ------
+    DocumentError : it cannot be opened.
+    """
+    with _explained(path):
+        start = head(path, 1 << 16)
+    if not start.startswith(_GZIP):
+        return start[:4096]
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, 4096)
+    except zlib.error:
+        return b""  # whoever reads on says what is wrong
 
 
 @contextmanager
@@ -20,16 +38,19 @@ def open_document(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Raises
     ------
-    DocumentError : it cannot be opened, or turns out to be damaged while it is read.
+    DocumentError : it cannot be opened, or turns out to be damaged, or larger than a limit, while it is read.
     """
+    with _explained(path), opened(path) as file:
+        yield unpacked(file) if file.peek(2)[:2] == _GZIP else file  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     name = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            if file.peek(2)[:2] == _GZIP:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield unpacked  # type: ignore[misc]
-            else:
-                yield file
+        yield
+    except TooLargeError as error:
+        raise DocumentError(f"{name}: {error}") from None
     except FileNotFoundError:
         raise DocumentError(f"{name}: no such file") from None
     except IsADirectoryError:

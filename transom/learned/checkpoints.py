@@ -28,6 +28,7 @@ from transom._system.files import atomic_write
 from transom._system.source_digest import source_digest
 from transom.errors import DocumentError, SpecError
 from transom.learned.card_facts import finite, must, same, text, whole
+from transom.reading import WEIGHTS, TooLargeError, read_whole
 
 EXTRA = "learned"
 """The extra that brings what trainings and environments need."""
@@ -190,9 +191,11 @@ def load(
     path = find(source)
     card = read_card(path)
     try:
-        weights: Weights | None = unpacked(path.read_bytes())
+        weights: Weights | None = unpacked(read_whole(path, WEIGHTS))
     except OSError as error:
         raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
+    except TooLargeError as error:
+        raise DocumentError(f"{path}: {error}") from None
     except SafetensorError as error:
         raise DocumentError(f"{path}: not a safetensors file: {error}") from None
     except KeyError:  # a format that numpy has not, such as bfloat16
@@ -295,10 +298,10 @@ def read_card(path: Path) -> Card:
     """
     at = path.with_suffix(".json")
     try:
-        return msgspec.json.decode(at.read_bytes(), type=Card)
+        return msgspec.json.decode(read_whole(at), type=Card)
     except OSError as error:
         raise DocumentError(f"{path}: its card {at.name} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, TooLargeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error)
         raise DocumentError(
             f"{at}: not the card of a checkpoint: {reason if reason.isprintable() else ascii(reason)}"

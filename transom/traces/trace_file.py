@@ -19,6 +19,7 @@ import numpy as np
 from transom._system.files import atomic_path
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import IntArray
+from transom.reading import head
 from transom.traces.partitions import PartitionNodes
 from transom.traces.swf_header import FIELDS, Header, standard_name
 
@@ -121,8 +122,7 @@ def write_trace(path: Path, frame: pl.DataFrame, card: TraceCard) -> None:
 def is_trace_file(path: str) -> bool:
     """Whether a file is Parquet, by its first bytes; False where it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
-            return file.read(4) == _MAGIC
+        return head(path, 4) == _MAGIC
     except (OSError, ValueError):
         return False
 

@@ -26,6 +26,7 @@ from transom.io.opening import open_document
 from transom.io.result_conversion import result_of
 from transom.models.problem import ProblemType
 from transom.problems import kinds, problem_type
+from transom.reading import lines
 from transom.result import Result
 
 INDEX = "index.jsonl.gz"
@@ -236,7 +237,7 @@ def read_library(folder: str | os.PathLike[str]) -> Library:
     decoder, entries = msgspec.json.Decoder(Entry), []
     seen: dict[tuple[Any, ...], int] = {}
     with open_document(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(lines(file), 1):
             where = f"{path}:{number}"
             try:
                 entry = decoder.decode(line)

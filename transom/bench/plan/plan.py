@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from dataclasses import astuple
 from hashlib import blake2b
 from importlib.resources import files
@@ -17,6 +16,7 @@ from transom import registry
 from transom.bench.plan import rooted_specs
 from transom.bench.plan.task import Clock
 from transom.errors import DocumentError, SpecError, StopError
+from transom.io.toml_files import parse_toml, read_text
 from transom.registry import labelled
 from transom.stop import Stop
 
@@ -151,11 +151,7 @@ def read_plan(source: str | os.PathLike[str]) -> Plan:
     """
     path = Path(source)
     if path.suffix == ".toml":
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not a text file"
-            raise DocumentError(f"{path}: cannot be read: {reason}") from None
+        text = read_text(path)
     elif str(source) in suites():
         text = (files("transom.bench.plan") / "suites" / f"{source}.toml").read_text(encoding="utf-8")
     else:
@@ -177,9 +173,7 @@ def parse_plan(text: str, where: str, folder: Path) -> Plan:
     DocumentError, SpecError : as of :func:`read_plan`.
     """
     try:
-        plan = msgspec.convert(tomllib.loads(text), Plan)
-    except tomllib.TOMLDecodeError as error:
-        raise DocumentError(f"{where}: not TOML: {error}") from None
+        plan = msgspec.convert(parse_toml(text, where), Plan)
     except (msgspec.ValidationError, StopError) as error:
         words, _, place = str(error).partition(" - at ")
         at = place.strip("`").removeprefix("$").removeprefix(".")

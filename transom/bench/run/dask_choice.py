@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +11,7 @@ from transom.bench.run.dask_clusters import OwnCluster, RunningCluster
 from transom.bench.run.dask_jobs import BatchCluster, Jobs
 from transom.bench.run.dask_security import Certificates
 from transom.errors import DocumentError, SpecError
+from transom.io.toml_files import parse_toml, read_text
 
 SYSTEMS = ("slurm", "pbs", "sge", "lsf")
 
@@ -48,12 +47,7 @@ def parse_cluster(
     if kind == "dask":
         return RunningCluster(rest, certificates, insecure)
     if rest.endswith(".toml"):
-        try:
-            settings: Any = tomllib.loads(Path(rest).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise DocumentError(f"{rest}: cannot be read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise DocumentError(f"{rest}: not TOML: {error}") from None
+        settings = parse_toml(read_text(rest), rest)
         return BatchCluster(kind, _jobs(settings, rest, strict=True), certificates, insecure)
     _, text = registry.parse(on)
     lists = {name: (text[name],) for name in ("prologue", "directives") if name in text}

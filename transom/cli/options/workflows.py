@@ -41,11 +41,10 @@ def holds_workflows(paths: Sequence[Path]) -> bool:
     TransomError : there are several files and one of them holds none, or one cannot be read.
     """
     from transom.errors import SpecError, TransomError
-    from transom.io.opening import open_document
+    from transom.io.opening import beginning
 
     def documented(path: Path) -> bool:
-        with open_document(path) as file:
-            return file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<")
+        return beginning(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<")
 
     if len(paths) == 1:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from transom.errors import DocumentError, SpecError
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import file_of, recipe, rooted
+from transom.io.toml_files import parse_toml, read_text
 from transom.rng import stream
 
 FORMAT = "transom/dataset/1"
@@ -205,14 +205,7 @@ def read_dataset_plan(path: str | os.PathLike[str]) -> Source:
     """
     where = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise DocumentError(f"{where}: cannot be read: {reason}") from None
-    try:
-        plan = msgspec.convert(tomllib.loads(text), DatasetPlan)
-    except tomllib.TOMLDecodeError as error:
-        raise DocumentError(f"{where}: not TOML: {error}") from None
+        plan = msgspec.convert(parse_toml(read_text(path), where), DatasetPlan)
     except msgspec.ValidationError as error:
         words, _, place = str(error).partition(" - at ")
         at = place.strip("`").removeprefix("$").removeprefix(".")

@@ -17,7 +17,7 @@ from transom.traces.records.importing import Imported, ImportRules, Site, built
 from transom.traces.records.key_values import read_key_values
 from transom.traces.records.slurm_json import read_json
 from transom.traces.records.typed import Reading, gpus_of_file, typed
-from transom.traces.swf_blocks import blocks
+from transom.traces.swf_blocks import pieces, whole_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +28,7 @@ KINDS = {
 """Kinds of files by what writes them, and how they are read."""
 
 _BLOCK = 1 << 25
+_HEAD = 16  # bytes that tell what a file holds
 _THREADS = 2  # that make columns of blocks
 
 
@@ -60,14 +61,14 @@ def read_slurm(
     frames: list[pl.DataFrame] = []
     for path in paths:
         with timed(f"reading {path}"):
-            form, pieces = _recognised(blocks(path, _BLOCK), None if kind is None else KINDS[kind], bool(columns))
+            form, content = _recognised(pieces(path), None if kind is None else KINDS[kind], bool(columns))
             reading = Reading(rules.zone(), limits, "job" if form == "json" else "line")
             if form == "json":
-                raw = read_json(path, pieces, findings)
+                raw = read_json(path, content, findings)
             elif form == "key-values":
-                raw = read_key_values(path, pieces, findings)
+                raw = read_key_values(path, whole_lines(path, content, _BLOCK), findings)
             else:
-                raw = read_delimited(path, pieces, findings, columns)
+                raw = read_delimited(path, whole_lines(path, content, _BLOCK), findings, columns)
             frames += _typed_beside(raw, path, reading, findings)
     return built(frames, findings, rules, ", ".join(paths), site)
 
@@ -97,19 +98,17 @@ def _typed_beside(raw: Iterable[pl.DataFrame], path: str, reading: Reading, find
     return gpus_of_file(frames)
 
 
-_Blocks = Iterable[tuple[int, bytearray]]
-
-
-def _recognised(pieces: Iterator[tuple[int, bytearray]], form: str | None, columns: bool) -> tuple[str, _Blocks]:
-    """How to read the file, and all of its blocks."""
-    first = next(pieces, None)
-    if first is None:
-        return form or "text", ()
-    start = bytes(first[1][:65536]).lstrip()
+def _recognised(content: Iterator[bytes], form: str | None, columns: bool) -> tuple[str, Iterable[bytes]]:
+    """How to read the file, and all of its pieces."""
+    start, first = b"", []
+    for piece in content:
+        first.append(piece)
+        start = (start + piece).lstrip()
+        if len(start) >= _HEAD:
+            break
     if form is None:
-        line = start.partition(b"\n")[0]
         if start[:1] in (b"{", b"[") and not columns:
             form = "json"
         else:
-            form = "key-values" if re.match(rb"Job_?Id=", line, re.IGNORECASE) and not columns else "text"
-    return form, chain([first], pieces)
+            form = "key-values" if re.match(rb"Job_?Id=", start, re.IGNORECASE) and not columns else "text"
+    return form, chain(first, content)

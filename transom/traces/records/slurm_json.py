@@ -1,19 +1,27 @@
 """Jobs as JSON: ``sacct --json`` of Slurm 21.08 to 25.x, ``squeue --json`` and ``scontrol show jobs --json``.
 
 Versions differ in three ways: numbers are plain or ``{"set", "infinite", "number"}``, states a text or a list, and
-some fields stand in another place. Each field has the places where it may stand; what is unknown is left alone.
+some fields stand in another place. Each field has the places where it may stand; what is unknown is left alone. Jobs
+are decoded one by one as the file is read, and made into columns some thousands at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
+from transom._system.records import record
 from transom.errors import TraceError
+from transom.reading import DEPTH, DOCUMENT, size_text
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
+from transom.traces.records.json_elements import FULL, GOES_ON, TOO_DEEP, Progress, scan
+from transom.traces.records.values import gpus
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,15 +45,20 @@ _PLACES = {
     "req_cpus": ("required.CPUs",),
     "alloc_tres": ("tres.allocated", "tres_alloc_str"),
     "req_tres": ("tres.requested", "tres_req_str"),
+    "job_gres": ("tres_per_job",),
+    "node_gres": ("tres_per_node",),
+    "socket_gres": ("tres_per_socket",),
+    "task_gres": ("tres_per_task",),
+    "tasks": ("tasks",),
+    "sockets_per_node": ("sockets_per_node",),
     "partition": ("partition",),
     "qos": ("qos",),
     "account": ("account", "association.account"),
     "user": ("user", "user_name", "association.user"),
     "uid": ("user_id",),
     "group": ("group", "group_name"),
-    "state": ("state.current", "job_state", "state"),
     "name": ("name",),
-    "nodes": ("nodes", "job_resources.nodes.list", "job_resources.nodes"),
+    "nodes": ("nodes", "job_resources.nodes"),
     "req_node_list": ("required_nodes",),
     "reservation": ("reservation.name", "resv_name"),
     "dependency": ("dependency",),
@@ -58,111 +71,231 @@ _PLACES = {
 }
 _NUMBERS = frozenset(
     ("raw", "array_job", "array_task", "het_job", "submit", "eligible", "start", "end", "elapsed_raw", "suspended",
-     "limit_raw", "alloc_nodes", "nnodes", "ncpus", "req_cpus", "uid", "restarts", "priority", "memory_node",
-     "memory_core", "memory")
+     "limit_raw", "alloc_nodes", "nnodes", "ncpus", "req_cpus", "tasks", "sockets_per_node", "uid", "restarts",
+     "priority", "memory_node", "memory_core", "memory")
 )  # fmt: skip
 _INFINITE = frozenset((2**32 - 1, 2**64 - 1))
 _NOT_SET = frozenset((2**32 - 2, 2**64 - 2))
-_CHUNK = 100_000
+_FURTHER = (
+    "state", "job_state", "suspend_time", "pre_sus_time", "gres_detail", "used_gres", "jobs", "errors",
+)  # fmt: skip
+_CHUNK = 10_000
+_MOST_FOUND = 1000  # jobs that one scan finds
 
 
-class _Answer(msgspec.Struct):
-    """What the commands print, as far as it matters; a job is decoded when it is its turn."""
-
-    jobs: list[msgspec.Raw] | None = None
-    errors: Any = None
+def _struct(name: str, keys: Iterable[str], kind: Any = Any, default: Any = None) -> Any:
+    return msgspec.defstruct(name, [(key, kind, default) for key in dict.fromkeys(keys)], gc=False)
 
 
-def read_json(path: str, blocks: Iterable[tuple[int, bytearray]], findings: Findings) -> Iterator[pl.DataFrame]:
+def _inner() -> dict[str, Any]:
+    """What is read of the objects within a job, by their keys."""
+    keys: dict[str, list[str]] = {}
+    for root, _, key in (place.partition(".") for places in _PLACES.values() for place in places):
+        if key:
+            keys.setdefault(root, []).append(key)
+    none = msgspec.Raw(b"null")
+    return {
+        root: _struct(root, of, msgspec.Raw, none) if root == "tres" else _struct(root, of) for root, of in keys.items()
+    }
+
+
+_INNER = _inner()
+_ROOTS = tuple(
+    dict.fromkeys([*(place for places in _PLACES.values() for place in places if "." not in place), *_FURTHER])
+)
+_Job: Any = msgspec.defstruct(
+    "_Job",
+    [*((root, Any, None) for root in _ROOTS), *((root, of | None, None) for root, of in _INNER.items())],
+    gc=False,
+)
+"""What is read of a job, or of an answer without a list of jobs; all else is skipped."""
+_get_roots = attrgetter(*_ROOTS)
+_LARGE = 2**32 - 2  # from there on numbers may mean something else
+
+
+def read_json(path: str, content: Iterable[bytes], findings: Findings) -> Iterator[pl.DataFrame]:
     """The fields that are known, as text; a record's :data:`~transom.traces.records.delimited.LINE` is its number.
+
+    Parameters
+    ----------
+    path : the file, for messages.
+    content : its pieces: answers with a list ``jobs``, arrays of jobs, and jobs, any number of them in a row.
+    findings : takes jobs that cannot be read.
 
     Raises
     ------
-    TraceError : the file is not JSON, or holds no list of jobs.
+    TraceError : the file is not JSON, or holds an answer without a list of jobs; a job is longer or deeper than the
+        limits (:mod:`transom.reading`).
     """
+    numbers: list[int] = []
+    jobs: list[Any] = []
+    for number, (text, is_document) in enumerate(_elements(path, content), 1):
+        findings.records += 1
+        for job in _decoded(path, number, text, is_document, findings):
+            numbers.append(number)
+            jobs.append(job)
+        if len(jobs) >= _CHUNK:
+            yield _frame(numbers, jobs)
+            numbers.clear()
+            jobs.clear()
+    if jobs:
+        yield _frame(numbers, jobs)
+
+
+def _elements(path: str, content: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """The text of each job, and whether it is a document of its own."""
+    now, found = record(Progress), np.empty((_MOST_FOUND, 3), np.int64)
+    held, number = b"", 0
+    for piece in content:
+        held = held + piece if held else piece
+        data, ended = np.frombuffer(held, np.uint8), FULL
+        while ended == FULL:
+            count, ended = scan(data, found, now)
+            number += count
+            for begin, end, is_document in found[:count].tolist():
+                yield held[begin:end], bool(is_document)
+        if ended != GOES_ON:
+            what = f"nested more than {DEPTH} levels deep" if ended == TOO_DEEP else f"unexpected {chr(held[now.at])!r}"
+            raise TraceError(f"{path}: is not the JSON that sacct prints: {what} behind job {number}")
+        kept = now.start if now.start >= 0 else now.string if now.quoted else len(held)
+        held = held[kept:]
+        if len(held) > DOCUMENT:
+            raise TraceError(f"{path}: job {number + 1} is longer than {size_text(DOCUMENT)}, the most that is read")
+        now.at, now.string, now.start = len(held), now.string - kept, min(now.start, 0)
+    if now.depth or now.quoted:
+        raise TraceError(f"{path}: is not the JSON that sacct prints: it is cut off behind job {number}")
+
+
+_decode = msgspec.json.Decoder(_Job).decode
+
+
+def _decoded(path: str, number: int, text: bytes, is_document: bool, findings: Findings) -> Sequence[Any]:
+    """The job of a text; of an answer in an array of answers all of its jobs."""
+    try:
+        try:
+            job = _decode(text)
+        except (msgspec.ValidationError, UnicodeDecodeError):
+            job = _oddly_decoded(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        if is_document:
+            raise TraceError(f"{path}: is not the JSON that sacct prints: {error}") from None
+        findings.refuse(f"{path}: job {number}", str(error))
+        return ()
+    if job.job_id is None and isinstance(job.jobs, list):
+        findings.records += len(job.jobs) - 1
+        several = (msgspec.json.encode(each) for each in job.jobs)
+        return [each for text in several for each in _decoded(path, number, text, False, findings)]
+    if job.job_id is None and is_document:
+        raise TraceError(f"{path}: expected an object with a list 'jobs'{_reported(job.errors)}")
+    return (job,)
+
+
+def _oddly_decoded(text: bytes) -> Any:
+    """A job with text that is no UTF-8, or with something else where an object is expected, which is not known then."""
+    job = msgspec.json.decode(text.decode("utf-8", "replace").encode())
+    if not isinstance(job, dict):
+        raise msgspec.DecodeError(f"expected an object, got {type(job).__name__}")
+    odd = [root for root in _INNER if not isinstance(job.get(root), dict)]
+    return _decode(msgspec.json.encode({key: value for key, value in job.items() if key not in odd}))
+
+
+def _reported(errors: Any) -> str:
+    if not isinstance(errors, list) or not errors:
+        return ""
+    first = errors[0]
+    return f"; it reports: {first.get('error') or first.get('description') if isinstance(first, dict) else first}"
+
+
+def _frame(numbers: list[int], jobs: Sequence[Any]) -> pl.DataFrame:
+    """The fields that some job states."""
     import polars as pl
 
-    text = b"".join(bytes(block) for _, block in blocks)
-    rows: list[list[Any]] = []
-    schema = {LINE: pl.Int64, **dict.fromkeys(_columns(), pl.String)}
-    for number, raw in enumerate(_jobs(path, text), 1):
-        findings.records += 1
-        try:
-            job = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError) as error:
-            findings.refuse(f"{path}: job {number}", str(error))
-            continue
-        if not isinstance(job, dict):
-            findings.refuse(f"{path}: job {number}", f"expected an object, got {type(job).__name__}")
-            continue
-        rows.append([number, *_row(job)])
-        if len(rows) == _CHUNK:
-            yield _known(pl.DataFrame(rows, schema, orient="row"))
-            rows.clear()
-    if rows:
-        yield _known(pl.DataFrame(rows, schema, orient="row"))
+    places = _values(jobs)
+    nothing = [None] * len(jobs)
+    found: dict[str, pl.Series] = {}
+    for name in _PLACES:
+        column = _numbers if name in _NUMBERS else _texts
+        for values in (places[place] for place in _PLACES[name] if place in places):
+            found[name] = found[name].fill_null(column(values)) if name in found else column(values)
+    if (memory := _memory(*(found.pop(name, None) for name in ("memory_core", "memory_node", "memory")))) is not None:
+        found["req_mem"] = memory
+    found["state"] = _texts(list(map(_state, *(places.get(name, nothing) for name in ("job_state", "state")))))
+    if "suspend_time" in places and "start" in found:
+        stated = (found.get("suspended", nothing), found["start"])
+        further = (places.get(name, nothing) for name in ("suspend_time", "pre_sus_time"))
+        found["suspended"] = _texts(list(map(_suspended, *stated, *further)))
+    held = [places.get(name, nothing) for name in ("gres_detail", "used_gres")]
+    if any(each is not nothing for each in held):
+        found["gres_detail"] = _texts(list(map(_held_gpus, *held)))
+    if "array_job" in found:
+        of_none = found["array_job"] == "0"
+        for name in ("array_task", "array_tasks"):
+            if name in found:
+                found[name] = found[name].set(of_none, None)
+    found["job"] = found["raw"] if "raw" in found else _texts(nothing)
+    columns = (column.alias(name) for name, column in found.items())
+    known = (column for column in columns if column.name == "job" or column.null_count() < len(column))
+    return pl.DataFrame([pl.Series(LINE, numbers, pl.Int64), *known])
 
 
-def _known(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without the fields that no job states, except for its id."""
-    return frame.select(each for each in frame.iter_columns() if each.name == "job" or each.null_count() < len(each))
+def _values(jobs: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """What stands in each place, as far as a job has something there."""
+    columns: dict[str, Sequence[Any]] = dict(zip(_ROOTS, zip(*map(_get_roots, jobs), strict=True), strict=True))
+    for root, of in _INNER.items():
+        inner, none = [getattr(job, root) for job in jobs], of()
+        if inner.count(None) < len(inner):
+            for key in of.__struct_fields__:
+                columns[f"{root}.{key}"] = [getattr(each or none, key) for each in inner]
+    return {place: values for place, values in columns.items() if values.count(None) < len(values)}
 
 
-def _jobs(path: str, text: bytes) -> list[Any]:
-    text = text.decode("utf-8", "replace").encode() if not _is_utf8(text) else text
+def _numbers(values: Sequence[Any]) -> pl.Series:
+    import polars as pl
+
+    numbers = [value if type(value) is int and -1 < value < _LARGE else number_of(value) for value in values]
     try:
-        if text.lstrip()[:1] == b"[":
-            return msgspec.json.decode(text, type=list[msgspec.Raw])
-        answer = msgspec.json.decode(text, type=_Answer)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise TraceError(f"{path}: is not the JSON that sacct prints: {error}") from None
-    if answer.jobs is None:
-        words = ""
-        if isinstance(answer.errors, list) and answer.errors:
-            first = answer.errors[0]
-            words = (
-                f"; it reports: {first.get('error') or first.get('description') if isinstance(first, dict) else first}"
-            )
-        raise TraceError(f"{path}: expected an object with a list 'jobs'{words}")
-    return answer.jobs
+        return pl.Series(numbers, dtype=pl.Int64).cast(pl.String)
+    except TypeError:  # UNLIMITED, or numbers as text
+        return pl.Series([None if number is None else str(number) for number in numbers], dtype=pl.String)
 
 
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _texts(values: Sequence[Any]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([value or None if type(value) is str else _text(value) for value in values], dtype=pl.String)
 
 
-def _columns() -> list[str]:
-    return [name for name in _PLACES if not name.startswith("memory")] + ["req_mem", "job"]
+def _memory(of_core: pl.Series | None, of_node: pl.Series | None, of_old: pl.Series | None) -> pl.Series | None:
+    """Requested memory with its unit, of a core or of a node."""
+    memory = None if of_old is None else _texts([_of_old_versions(each) for each in of_old])
+    for stated, per in ((of_node, "Mn"), (of_core, "Mc")):
+        if stated is not None:
+            stated = stated.set(stated.is_in(["0", "UNLIMITED"]), None) + per
+            memory = stated if memory is None else stated.fill_null(memory)
+    return memory
 
 
-def _row(job: dict[str, Any]) -> list[str | None]:
-    found = {name: _first(job, name) for name in _PLACES}
-    memory = _of_old_versions(found["memory"])
-    for name, per in (("memory_node", "n"), ("memory_core", "c")):
-        if found[name] not in (None, "0", "UNLIMITED"):
-            memory = f"{found[name]}M{per}"
-    for name in ("eligible", "start", "end"):  # 0 is no time; a submission at 0 is of a log that begins there
-        found[name] = None if found[name] == "0" else found[name]
-    if found["suspended"] is None:
-        found["suspended"] = _suspended(job, found["start"])
-    if isinstance(job.get("state"), dict) and "REQUEUED" in (found["state"] or "").split(","):
-        found["state"] = "REQUEUED"  # of an execution that has ended: PENDING is the state of the job after it
-    if found["array_job"] == "0":
-        found["array_task"] = found["array_tasks"] = None
-    columns = [text for name, text in found.items() if not name.startswith("memory")]
-    return [*columns, memory, found["raw"]]
+def _state(now: Any, ended: Any) -> str | None:
+    """Of an execution that has ended and was requeued, that: PENDING is the state of the job after it."""
+    if not isinstance(ended, dict):
+        return _text(now) or _text(ended)
+    found = _text(ended.get("current")) or _text(now)
+    return "REQUEUED" if "REQUEUED" in (found or "").split(",") else found
 
 
-def _suspended(job: dict[str, Any], start: str | None) -> str | None:
+def _held_gpus(details: Any, used: Any) -> str | None:
+    """GPUs of all nodes of a running job, each of which has a text of its own, or those that an ended job had."""
+    texts = details if isinstance(details, list) and details else [details or used]
+    numbers = [gpus(text) for text in texts if isinstance(text, str) and text]
+    known = [number for number in numbers if number is not None and number >= 0]
+    return f"gpu:{sum(known)}" if known else None
+
+
+def _suspended(stated: str | None, start: str | None, last: Any, before: Any) -> str | None:
     """How long a job of ``scontrol`` was suspended until it was suspended, or resumed, the last time."""
-    last, ran = (number_of(job.get(name)) or "" for name in ("suspend_time", "pre_sus_time"))
-    if not (start or "").isdecimal() or not last.isdecimal() or not ran.isdecimal() or last == "0":
-        return None
-    return str(max(int(last) - int(start or 0) - int(ran), 0))
+    last, ran = number_of(last) or "", number_of(before) or ""
+    plain = (start or "").isdecimal() and last.isdecimal() and ran.isdecimal() and last != "0"
+    return str(max(int(last) - int(start or 0) - int(ran), 0)) if stated is None and plain else stated
 
 
 def _of_old_versions(memory: str | None) -> str | None:
@@ -171,17 +304,6 @@ def _of_old_versions(memory: str | None) -> str | None:
         return None
     value = int(memory) % 2**64
     return f"{value - 2**63}Mc" if value >= 2**63 else f"{value}Mn"
-
-
-def _first(job: dict[str, Any], name: str) -> str | None:
-    for place in _PLACES[name]:
-        value: Any = job
-        for key in place.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        stated = number_of(value) if name in _NUMBERS else _text(value)
-        if stated:
-            return stated
-    return None
 
 
 def number_of(value: Any) -> str | None:
@@ -200,19 +322,27 @@ def number_of(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
+    if isinstance(value, msgspec.Raw):
+        return _listed(bytes(value))
     if isinstance(value, list):
-        if value and all(isinstance(each, dict) for each in value):
-            return ",".join(filter(None, map(_resource, value))) or None
         return ",".join(str(each) for each in value) or None
-    if isinstance(value, dict) or value is None or isinstance(value, bool):
-        return number_of(value) if isinstance(value, dict) and "number" in value else None
-    return str(value)
+    if isinstance(value, dict):
+        return _text(value.get("list")) or (number_of(value) if "number" in value else None)
+    return None if value is None or isinstance(value, bool) else str(value) or None
+
+
+@lru_cache(maxsize=1 << 14)
+def _listed(text: bytes) -> str | None:
+    """``cpu=8,gres/gpu:a100=2,mem=4096M`` of a list of resources by type, name and count."""
+    value = msgspec.json.decode(text)
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return _text(value)
+    return ",".join(filter(None, map(_resource, value))) or None
 
 
 def _resource(value: dict[str, Any]) -> str | None:
-    """``gres/gpu:a100=2`` of a resource by type, name and count; memory counts in MiB."""
-    kind, name, count = (value.get(key) for key in ("type", "name", "count"))
-    number = number_of(count)
+    kind, name = value.get("type"), value.get("name")
+    number = number_of(value.get("count"))
     if not isinstance(kind, str) or number is None or not number.isdecimal():  # -2 is what 24.11 has not measured
         return None
     return f"{kind}{f'/{name}' if name else ''}={number}{'M' if kind == 'mem' else ''}"
