@@ -1,7 +1,8 @@
 """Files of strangers: opened once, and read within limits, so that a small one cannot take all memory.
 
 A named pipe, such as a shell's ``<(zcat FILE)``, has nothing for whoever opens it again. Readers look at the beginning
-of a file to tell what it holds: what :func:`head` opens for that, if it is no regular file, waits for :func:`opened`.
+of a file to tell what it holds: what :func:`head` opens for that, if it is no regular file, waits for :func:`opened`,
+which keeps a copy of what it reads from a pipe without a name of its own.
 Traces and records are streams of any length; a line, a document and a job have limits, which docs/formats.md states.
 """
 
@@ -11,6 +12,8 @@ import gzip
 import io
 import os
 import stat
+import sys
+import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
@@ -37,8 +40,11 @@ class TooLargeError(ValueError):
     """A limit is exceeded; the message says which one."""
 
 
+KEPT = 1 << 28
+"""How much of a pipe is kept, for those who read a file more than once [bytes]."""
+
 _waiting: dict[str, IO[bytes]] = {}
-_read: set[tuple[int, int]] = set()
+_copies: dict[tuple[int, int], _Kept] = {}
 
 
 def head(path: str | os.PathLike[str], size: int = 4096) -> bytes:
@@ -58,24 +64,55 @@ def head(path: str | os.PathLike[str], size: int = 4096) -> bytes:
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A file for reading bytes, from its beginning also where that has been looked at.
+    """A file for reading bytes, from its beginning also where that has been looked at; ``-`` is standard input.
 
     Raises
     ------
-    OSError : it cannot be opened, or is a pipe without a name of its own that has been read already.
+    OSError : it cannot be opened, or is a pipe that has been read already and was too long to be kept.
     ValueError : this is no name of a file.
     """
     name = os.fspath(path)
-    if (file := _waiting.pop(name, None)) is not None:
+    if (waiting := _waiting.pop(name, None)) is not None:
+        return waiting
+    file = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115  (the caller closes it)
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:  # standard input may be anything in a program
         return file
-    file = open(name, "rb")  # noqa: SIM115  (the caller closes it)
-    status = os.fstat(file.fileno())
-    if stat.S_ISFIFO(status.st_mode) and name.startswith(("/dev/", "/proc/")):
-        if (key := (status.st_dev, status.st_ino)) in _read:
-            file.close()
+    if not stat.S_ISFIFO(status.st_mode) or not name.startswith(("-", "/dev/", "/proc/")):
+        return file
+    key = (status.st_dev, status.st_ino)
+    if (copy := _copies.get(key)) is not None:
+        return copy.again()
+    _copies[key] = _Kept(file)
+    return io.BufferedReader(_copies[key], 1 << 17)
+
+
+class _Kept(io.RawIOBase):
+    """A pipe, and a copy of what was read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._ended = file, False
+        self._copy: Any = tempfile.NamedTemporaryFile()  # noqa: SIM115  (which goes with the process)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read1(len(buffer))  # type: ignore[attr-defined]
+        buffer[: len(data)] = data
+        self._ended = self._ended or not data
+        if self._copy is not None:
+            self._copy.write(data)
+            if self._copy.tell() > KEPT:
+                self._copy = None
+        return len(data)
+
+    def again(self) -> IO[bytes]:
+        if self._copy is None or not self._ended:
             raise OSError("is a pipe, which can be read only once; write it to a file first")
-        _read.add(key)
-    return file
+        self._copy.flush()
+        return open(self._copy.name, "rb")
 
 
 def size_text(size: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -39,7 +38,7 @@ def pieces(path: str) -> Iterator[bytes]:
     BrokenStreamError : the gzip stream is broken.
     """
     try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else opened(path) as raw:
+        with nullcontext(opened(path)) if path == "-" else opened(path) as raw:
             start = cast(Any, raw).peek(4)
             if start.startswith(_ZSTD):
                 raise TraceError(f"{path}: is packed with zstd; unpack it into a pipe: zstd -dc FILE | transom ... -")
@@ -94,8 +93,9 @@ def whole_lines(path: str, content: Iterable[bytes], size: int = _BLOCK) -> Iter
                 yield lines, held
                 lines += held.count(b"\n")
                 held, end = left, 0
-            elif not end and len(held) > LINE:
-                raise TraceError(f"{path}: line {lines + 1} is longer than {size_text(LINE)}: this is no text file")
+            if len(held) - end > LINE:
+                number = lines + held.count(b"\n") + 1
+                raise TraceError(f"{path}: line {number} is longer than {size_text(LINE)}: this is no text file")
     except BrokenStreamError as error:
         at = lines + held.count(b"\n") + 1
         raise BrokenStreamError(path, error.why, f"line {at}: ") from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from transom._system.collector import collector_paused
 from transom._system.records import record
 from transom.errors import TraceError
 from transom.reading import DEPTH, DOCUMENT, size_text
@@ -79,38 +80,54 @@ _NOT_SET = frozenset((2**32 - 2, 2**64 - 2))
 _FURTHER = (
     "state", "job_state", "suspend_time", "pre_sus_time", "gres_detail", "used_gres", "jobs", "errors",
 )  # fmt: skip
-_CHUNK = 10_000
+_DECODED = 5000  # jobs that are decoded at a time
+_FRAMES = 10  # so many times as many are handed on
 _MOST_FOUND = 1000  # jobs that one scan finds
+_LARGE = 2**32 - 2  # from there on numbers may mean something else
 
 
-def _struct(name: str, keys: Iterable[str], kind: Any = Any, default: Any = None) -> Any:
-    return msgspec.defstruct(name, [(key, kind, default) for key in dict.fromkeys(keys)], gc=False)
+class _Number(msgspec.Struct, gc=False):
+    """A number of versions that say whether there is one."""
+
+    set: Any = True
+    infinite: Any = False
+    number: Any = None
+
+
+class _Resource(msgspec.Struct, gc=False):
+    type: Any = None
+    name: Any = None
+    count: Any = None
+
+
+_Numeric = int | float | str | bool | _Number | None
 
 
 def _inner() -> dict[str, Any]:
     """What is read of the objects within a job, by their keys."""
-    keys: dict[str, list[str]] = {}
-    for root, _, key in (place.partition(".") for places in _PLACES.values() for place in places):
-        if key:
-            keys.setdefault(root, []).append(key)
-    none = msgspec.Raw(b"null")
-    return {
-        root: _struct(root, of, msgspec.Raw, none) if root == "tres" else _struct(root, of) for root, of in keys.items()
-    }
+    fields: dict[str, dict[str, tuple[str, Any, Any]]] = {}
+    for name, places in _PLACES.items():
+        for root, _, key in (place.partition(".") for place in places if "." in place):
+            kind = msgspec.Raw if root == "tres" else _Numeric if name in _NUMBERS else Any
+            none = msgspec.Raw(b"null") if root == "tres" else None
+            fields.setdefault(root, {})[key] = (key, kind, none)
+    return {root: msgspec.defstruct(root, of.values(), gc=False) for root, of in fields.items()}
 
 
 _INNER = _inner()
+_NUMERIC = {place for name in _NUMBERS for place in _PLACES[name]}
 _ROOTS = tuple(
     dict.fromkeys([*(place for places in _PLACES.values() for place in places if "." not in place), *_FURTHER])
 )
 _Job: Any = msgspec.defstruct(
     "_Job",
-    [*((root, Any, None) for root in _ROOTS), *((root, of | None, None) for root, of in _INNER.items())],
+    [
+        *((root, _Numeric if root in _NUMERIC else Any, None) for root in _ROOTS),
+        *((root, of | None, None) for root, of in _INNER.items()),
+    ],
     gc=False,
 )
 """What is read of a job, or of an answer without a list of jobs; all else is skipped."""
-_get_roots = attrgetter(*_ROOTS)
-_LARGE = 2**32 - 2  # from there on numbers may mean something else
 
 
 def read_json(path: str, content: Iterable[bytes], findings: Findings) -> Iterator[pl.DataFrame]:
@@ -127,19 +144,23 @@ def read_json(path: str, content: Iterable[bytes], findings: Findings) -> Iterat
     TraceError : the file is not JSON, or holds an answer without a list of jobs; a job is longer or deeper than the
         limits (:mod:`transom.reading`).
     """
-    numbers: list[int] = []
-    jobs: list[Any] = []
+    import polars as pl
+
+    texts: list[tuple[int, bytes, bool]] = []
+    frames: list[pl.DataFrame] = []
+    size = 0
     for number, (text, is_document) in enumerate(_elements(path, content), 1):
-        findings.records += 1
-        for job in _decoded(path, number, text, is_document, findings):
-            numbers.append(number)
-            jobs.append(job)
-        if len(jobs) >= _CHUNK:
-            yield _frame(numbers, jobs)
-            numbers.clear()
-            jobs.clear()
-    if jobs:
-        yield _frame(numbers, jobs)
+        texts.append((number, text, is_document))
+        size += len(text)
+        if len(texts) == _DECODED or size > DOCUMENT:
+            frames.append(_frame(path, texts, findings))
+            texts.clear()
+            size = 0
+        if len(frames) == _FRAMES:
+            yield pl.concat(frames, how="diagonal")
+            frames.clear()
+    frames.append(_frame(path, texts, findings))
+    yield pl.concat(frames, how="diagonal")
 
 
 def _elements(path: str, content: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -191,12 +212,20 @@ def _decoded(path: str, number: int, text: bytes, is_document: bool, findings: F
 
 
 def _oddly_decoded(text: bytes) -> Any:
-    """A job with text that is no UTF-8, or with something else where an object is expected, which is not known then."""
+    """A job with text that is no UTF-8, or without what is neither the object nor the number that is expected there."""
     job = msgspec.json.decode(text.decode("utf-8", "replace").encode())
     if not isinstance(job, dict):
         raise msgspec.DecodeError(f"expected an object, got {type(job).__name__}")
-    odd = [root for root in _INNER if not isinstance(job.get(root), dict)]
-    return _decode(msgspec.json.encode({key: value for key, value in job.items() if key not in odd}))
+    return _decode(msgspec.json.encode(dict(_expected(job, ""))))
+
+
+def _expected(stated: dict[str, Any], root: str) -> Iterator[tuple[str, Any]]:
+    for key, value in stated.items():
+        if not root and key in _INNER:
+            if isinstance(value, dict):
+                yield key, dict(_expected(value, f"{key}."))
+        elif root + key not in _NUMERIC or not isinstance(value, list):
+            yield key, value
 
 
 def _reported(errors: Any) -> str:
@@ -206,10 +235,23 @@ def _reported(errors: Any) -> str:
     return f"; it reports: {first.get('error') or first.get('description') if isinstance(first, dict) else first}"
 
 
-def _frame(numbers: list[int], jobs: Sequence[Any]) -> pl.DataFrame:
-    """The fields that some job states."""
+def _frame(path: str, texts: Sequence[tuple[int, bytes, bool]], findings: Findings) -> pl.DataFrame:
+    """The fields that some job of these states."""
     import polars as pl
 
+    with collector_paused():  # which would go through all that is decoded, again and again
+        numbers, jobs = [], []
+        for number, text, is_document in texts:
+            findings.records += 1
+            for job in _decoded(path, number, text, is_document, findings):
+                numbers.append(number)
+                jobs.append(job)
+        columns = _columns(jobs) if jobs else {"job": _texts([])}
+    known = (column.alias(name) for name, column in columns.items() if name == "job" or column.null_count() < len(jobs))
+    return pl.DataFrame([pl.Series(LINE, numbers, pl.Int64), *known])
+
+
+def _columns(jobs: Sequence[Any]) -> dict[str, pl.Series]:
     places = _values(jobs)
     nothing = [None] * len(jobs)
     found: dict[str, pl.Series] = {}
@@ -233,30 +275,43 @@ def _frame(numbers: list[int], jobs: Sequence[Any]) -> pl.DataFrame:
             if name in found:
                 found[name] = found[name].set(of_none, None)
     found["job"] = found["raw"] if "raw" in found else _texts(nothing)
-    columns = (column.alias(name) for name, column in found.items())
-    known = (column for column in columns if column.name == "job" or column.null_count() < len(column))
-    return pl.DataFrame([pl.Series(LINE, numbers, pl.Int64), *known])
+    return found
 
 
 def _values(jobs: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """What stands in each place, as far as a job has something there."""
-    columns: dict[str, Sequence[Any]] = dict(zip(_ROOTS, zip(*map(_get_roots, jobs), strict=True), strict=True))
+    """What stands in each place, of those where a job has something."""
+    columns = _attributes(jobs, _Job.__struct_fields__)
     for root, of in _INNER.items():
-        inner, none = [getattr(job, root) for job in jobs], of()
-        if inner.count(None) < len(inner):
-            for key in of.__struct_fields__:
-                columns[f"{root}.{key}"] = [getattr(each or none, key) for each in inner]
-    return {place: values for place, values in columns.items() if values.count(None) < len(values)}
+        inner, none = columns.pop(root), of()
+        if any(inner):
+            within = _attributes([each or none for each in inner], of.__struct_fields__)
+            columns |= {f"{root}.{key}": values for key, values in within.items()}
+    return {
+        place: values for place, values in columns.items() if values[0] is not None or values.count(None) < len(values)
+    }
+
+
+def _attributes(objects: Sequence[Any], names: Sequence[str]) -> dict[str, Sequence[Any]]:
+    rows = map(attrgetter(*names, names[0]), objects)  # of a single name it would give no tuple
+    return dict(zip(names, zip(*rows, strict=True), strict=False))
 
 
 def _numbers(values: Sequence[Any]) -> pl.Series:
     import polars as pl
 
-    numbers = [value if type(value) is int and -1 < value < _LARGE else number_of(value) for value in values]
+    numbers = [value if type(value) is int and -1 < value < _LARGE else _number(value) for value in values]
     try:
         return pl.Series(numbers, dtype=pl.Int64).cast(pl.String)
     except TypeError:  # UNLIMITED, or numbers as text
         return pl.Series([None if number is None else str(number) for number in numbers], dtype=pl.String)
+
+
+def _number(value: Any) -> int | str | None:
+    if type(value) is _Number:
+        if value.infinite:
+            return "UNLIMITED"
+        value = value.number if value.set else None
+    return value if type(value) is int and -1 < value < _LARGE else number_of(value)
 
 
 def _texts(values: Sequence[Any]) -> pl.Series:
@@ -331,18 +386,22 @@ def _text(value: Any) -> str | None:
     return None if value is None or isinstance(value, bool) else str(value) or None
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _listed(text: bytes) -> str | None:
     """``cpu=8,gres/gpu:a100=2,mem=4096M`` of a list of resources by type, name and count."""
-    value = msgspec.json.decode(text)
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        return _text(value)
-    return ",".join(filter(None, map(_resource, value))) or None
+    if not text.startswith(b"["):
+        return _text(msgspec.json.decode(text))
+    try:
+        resources = msgspec.json.decode(text, type=list[_Resource])
+    except (msgspec.ValidationError, UnicodeDecodeError):
+        return _text(msgspec.json.decode(text.decode("utf-8", "replace")))
+    return ",".join(filter(None, map(_resource, resources))) or None
 
 
-def _resource(value: dict[str, Any]) -> str | None:
-    kind, name = value.get("type"), value.get("name")
-    number = number_of(value.get("count"))
-    if not isinstance(kind, str) or number is None or not number.isdecimal():  # -2 is what 24.11 has not measured
+def _resource(each: _Resource) -> str | None:
+    number = each.count if type(each.count) is int and -1 < each.count < _LARGE else number_of(each.count)
+    if (
+        number is None or not isinstance(each.type, str) or not str(number).isdecimal()
+    ):  # -2 is what 24.11 has not measured
         return None
-    return f"{kind}{f'/{name}' if name else ''}={number}{'M' if kind == 'mem' else ''}"
+    return f"{each.type}{'/' if each.name else ''}{each.name or ''}={number}{'M' if each.type == 'mem' else ''}"

@@ -72,6 +72,7 @@ def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) ->
     return _compact(_Records(raw, path, reading, findings).columns())
 
 
+_ENERGY = r"energy=\d+,?"
 _NO_ZONE = r"^\s*\d{4}-\d\d?-\d\d?[T ][\d:.]+\s*$"
 
 
@@ -311,7 +312,7 @@ class _Records:
         text = self._text(name)
         if text is None:
             return {each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")}
-        text = text.fill_null("")
+        text = text.fill_null("").str.replace(_ENERGY, "")  # which makes each list one of its own
         texts = text.unique()
         values = [tres(each) for each in texts]
         columns = zip(("cores", "nodes", "gpus", "memory"), zip(*values, strict=True), strict=True) if values else []
