@@ -43,7 +43,7 @@ class TooLargeError(ValueError):
 KEPT = 1 << 28
 """How much of a pipe is kept, for those who read a file more than once [bytes]."""
 
-_waiting: dict[str, IO[bytes]] = {}
+_waiting: dict[str, Any] = {}
 _copies: dict[tuple[int, int], _Kept] = {}
 
 
@@ -60,10 +60,10 @@ def head(path: str | os.PathLike[str], size: int = 4096) -> bytes:
             return file.read(size)
     if name not in _waiting:
         _waiting[name] = opened(name)
-    return cast(bytes, _waiting[name].peek(size)[:size])  # type: ignore[attr-defined]
+    return cast(bytes, _waiting[name].peek(size)[:size])
 
 
-def opened(path: str | os.PathLike[str]) -> IO[bytes]:
+def opened(path: str | os.PathLike[str]) -> Any:
     """A file for reading bytes, from its beginning also where that has been looked at; ``-`` is standard input.
 
     Raises
@@ -91,7 +91,7 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes]:
 class _Kept(io.RawIOBase):
     """A pipe, and a copy of what was read from it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: Any) -> None:
         self._file, self._ended = file, False
         self._copy: Any = tempfile.NamedTemporaryFile()  # noqa: SIM115  (which goes with the process)
 
@@ -99,7 +99,7 @@ class _Kept(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read1(len(buffer))  # type: ignore[attr-defined]
+        data = self._file.read1(len(buffer))
         buffer[: len(data)] = data
         self._ended = self._ended or not data
         if self._copy is not None:

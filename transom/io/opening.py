@@ -41,7 +41,7 @@ def open_document(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     DocumentError : it cannot be opened, or turns out to be damaged, or larger than a limit, while it is read.
     """
     with _explained(path), opened(path) as file:
-        yield unpacked(file) if file.peek(2)[:2] == _GZIP else file  # type: ignore[attr-defined]
+        yield unpacked(file) if file.peek(2)[:2] == _GZIP else file
 
 
 @contextmanager
