@@ -9,13 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.models.test_workflow import DIAMOND
 from transom import read_workflows
+from transom.cli import run
 from transom.errors import DocumentError
 from transom.io import decode, encode, read_documents, schema, write_documents
+from transom.io.file_links import APART, INFERRED
 from transom.models import Workflow
+from transom.reductions.joining import joined
 
 LEAST = json.dumps({"format": "transom/workflow/1", "name": "w", "tasks": [{"name": "a", "runtime": 2}]})
 
@@ -229,6 +233,112 @@ def test_a_wrong_dax(text: str, says: str, tmp_path: Path) -> None:
         list(read_documents(file))
     assert str(caught.value).startswith(f"{file}{says}") or says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+BY_FILES: dict[str, list[dict[str, Any]]] = {
+    "1.3": [
+        {"name": "a", "runtime": 10, "files": [{"name": "x", "link": "output"}, {"name": "in", "link": "input"}]},
+        {"name": "b", "runtime": 20, "files": [{"name": "x", "link": "Input"}, {"name": "y", "link": "output"}]},
+        {"name": "c", "runtime": 5, "files": [{"name": "x", "link": "input"}, {"name": "y", "link": "input"}]},
+    ],
+    "1.4": [
+        {"name": "a", "id": "1", "runtimeInSeconds": 10, "files": [{"name": "x", "path": "d/", "link": "output"}]},
+        {
+            "name": "b", "id": "2", "runtimeInSeconds": 20,
+            "files": [{"name": "x", "path": "d/", "link": "input"}, {"name": "y", "sizeInBytes": 3, "link": "output"}],
+        },
+        {
+            "name": "c", "id": "3", "runtimeInSeconds": 5,
+            "files": [{"name": "x", "path": "d/", "link": "input"}, {"name": "y", "sizeInBytes": 3, "link": "input"}],
+        },
+    ],
+    "1.5": [
+        {"name": "a", "id": "a", "runtimeInSeconds": 10, "inputFiles": ["in"], "outputFiles": ["x"]},
+        {"name": "b", "id": "b", "runtimeInSeconds": 20, "inputFiles": ["x"], "outputFiles": ["y"]},
+        {"name": "c", "id": "c", "runtimeInSeconds": 5, "inputFiles": ["x", "y"], "outputFiles": []},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", BY_FILES)
+def test_files_link_tasks_where_no_parents_are_declared(version: str) -> None:
+    tasks = [{**each, "parents": [], "children": []} for each in BY_FILES[version]]
+    whole = {"tasks": tasks}
+    if version == "1.5":
+        whole = {"specification": {"tasks": tasks, "files": [{"id": "x", "sizeInBytes": 1}]}}
+    made = decode(json.dumps({"name": "w", "schemaVersion": version, "workflow": whole}).encode(), "w.json")
+    assert isinstance(made, Workflow)
+    assert (made.edges.tolist(), made.critical_path()) == ([[0, 1], [0, 2], [1, 2]], 35)
+    assert dict(made.repairs) == {INFERRED: 3}
+    tasks[2]["parents"] = [tasks[0].get("id", "a")]  # one link that is declared counts, and the files do not
+    declared = decode(json.dumps({"workflow": whole}).encode(), "w.json")
+    assert isinstance(declared, Workflow)
+    assert (declared.edges.tolist(), dict(declared.repairs)) == ([[0, 2]], {})
+
+
+def test_files_that_link_tasks_in_a_cycle_and_those_that_link_nothing() -> None:
+    both = [
+        {"name": "a", "runtime": 1, "inputFiles": ["y"], "outputFiles": ["x", "a"]},
+        {"name": "b", "runtime": 1, "inputFiles": ["x"], "outputFiles": ["y"]},
+    ]
+    with pytest.raises(DocumentError) as caught:
+        decode(json.dumps({"workflow": {"tasks": both}}).encode(), "w.json")
+    says = "w.json: workflow: tasks wait for each other in a cycle: b -> a -> b (by their files: no parents or children"
+    assert str(caught.value).startswith(says)
+    both[0]["inputFiles"] = ["a"]  # its own
+    both[1]["inputFiles"] = ["z"]
+    apart = decode(json.dumps({"workflow": {"tasks": both}}).encode(), "w.json")
+    assert isinstance(apart, Workflow)
+    assert (apart.edges.tolist(), dict(apart.repairs)) == ([], {APART: 2})
+    assert dict(joined([apart, apart]).repairs) == {APART: 4}
+    with pytest.raises(DocumentError, match="a file of a task has neither an id nor a name"):
+        decode(b'{"workflow": {"tasks": [{"name": "a", "runtime": 1, "files": [{"link": "input"}]}]}}', "w.json")
+
+
+def test_files_link_the_jobs_of_a_dax_without_children(tmp_path: Path) -> None:
+    file = tmp_path / "w.dax"
+    file.write_text(
+        '<adag name="w"><job id="a" runtime="10"><uses file="x" link="output"/></job>'
+        '<job id="b" runtime="20"><uses name="x" link="inout"/></job>'
+        '<job id="c" runtime="5"><uses name="x" link="input"/><uses name="e" link="none"/></job></adag>'
+    )
+    (made,) = read_workflows(file)
+    assert made.edges.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert dict(made.repairs) == {INFERRED: 3}
+    file.write_text(file.read_text().replace("</adag>", '<child ref="c"><parent ref="a"/></child></adag>'))
+    assert [each.edges.tolist() for each in read_workflows(file)] == [[[0, 2]]]
+
+
+def test_inferred_links_are_counted_in_every_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "w.json"
+    file.write_text(json.dumps({"name": "w", "workflow": {"tasks": BY_FILES["1.3"]}}))
+    line, out = f"{file}: {INFERRED}: 3", tmp_path / "out.jsonl"
+    options = ["--problem", "workflow", "--nodes", "4", "--solver", "heft"]
+    assert run(["solve", str(file), *options, "--json", "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["value"] == 35
+    assert json.loads(printed.out)["repairs"] == {INFERRED: 3}
+    assert line in printed.err
+    assert run(["check", str(file), str(out), "--nodes", "4"]) == 0
+    assert line in capsys.readouterr().err
+    assert run(["simulate", str(file), "--nodes", "4", "--policy", "fcfs", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["repairs"] == {INFERRED: 3}
+    assert f"{INFERRED}: 3" in printed.err
+
+
+@pytest.mark.reference
+def test_files_link_real_workflows_as_they_declare(shared: Path) -> None:
+    for path in (shared / "workflows").glob("*.json.gz"):
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        declared = decode(json.dumps(document).encode(), "w.json")
+        for each in document["workflow"]["specification"]["tasks"]:
+            each["parents"] = each["children"] = []
+        inferred = decode(json.dumps(document).encode(), "w.json")
+        assert isinstance(declared, Workflow)
+        assert isinstance(inferred, Workflow)
+        assert np.array_equal(declared.edges, inferred.edges)
+        assert dict(inferred.repairs) == {INFERRED: len(declared.edges)}
 
 
 @pytest.mark.reference

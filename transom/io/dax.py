@@ -1,7 +1,8 @@
 """DAX, the XML of Pegasus workflows: jobs with runtimes, and which waits for which.
 
 The job's id names the task, its name the program. Its runtime is the attribute, or the profile ``runtime`` of the
-namespace ``pegasus``; ``numcores`` or the profile ``cores`` count as nodes. Sizes of files are not read.
+namespace ``pegasus``; ``numcores`` or the profile ``cores`` count as nodes. Files link jobs where no ``child`` does
+(:mod:`.file_links`); their sizes are not read.
 
 References
 ----------
@@ -18,6 +19,7 @@ from xml.parsers import expat
 
 from transom._system.wording import real_number
 from transom.errors import DocumentError, ModelError, shown
+from transom.io.file_links import linked, sides
 from transom.io.opening import open_document
 from transom.models.workflow import Workflow
 from transom.reading import whole
@@ -26,6 +28,7 @@ from transom.reading import whole
 class _Job:
     def __init__(self, name: str, program: str, runtime: float | None, cores: int) -> None:
         self.name, self.program, self.runtime, self.cores = name, program, runtime, cores
+        self.files: tuple[list[str], list[str]] = [], []  # that it reads, and that it writes
 
 
 class _Reader:
@@ -66,6 +69,10 @@ class _Reader:
             self.child = self.attribute(given, "child", "ref")
         elif tag == "parent":
             self.edges.append((self.attribute(given, "parent", "ref"), self.child, self.parser.CurrentLineNumber))
+        elif tag == "uses" and self.job is not None:
+            for files, on_this_side in zip(self.job.files, sides(given.get("link")), strict=True):
+                if on_this_side and (file := given.get("file") or given.get("name")):
+                    files.append(file)
         elif tag == "profile" and self.job is not None:
             self.profile, self.text = (given.get("namespace", ""), given.get("key", "")), ""
 
@@ -118,7 +125,7 @@ class _Reader:
                 raise DocumentError(f"{self.where}: task {job.name!r} states no runtime")
         if not at:
             raise DocumentError(f"{self.where}: it has no tasks")
-        return Workflow(
+        flow = Workflow(
             name=self.name or "workflow",
             tasks=tuple(at),
             runtimes=[job.runtime or 0.0 for job in self.jobs.values()],
@@ -126,6 +133,7 @@ class _Reader:
             nodes=[job.cores for job in self.jobs.values()],
             programs=[job.program for job in self.jobs.values()],
         )
+        return linked(flow, *zip(*(job.files for job in self.jobs.values()), strict=True))
 
 
 def read_dax(path: str | os.PathLike[str]) -> Workflow:

@@ -1,7 +1,8 @@
-"""WfFormat, the JSON of WfCommons: workflows as they ran; version 1.5 and the forms before it.
+"""WfFormat, the JSON of WfCommons: workflows as they ran; version 1.6 and the forms before it.
 
-Tasks are named by their ids; edges are stated by parents, children or both. Cores count as nodes; memory, where a task
-states it, is a further resource in bytes (up to version 1.3 stated in kB of 1,000 bytes).
+Tasks are named by their ids; edges are stated by parents, children or both, or follow from the files that tasks read
+and write where none is stated (:mod:`.file_links`). Cores count as nodes; memory, where a task states it, is a further
+resource in bytes (up to version 1.3 stated in kB of 1,000 bytes).
 
 References
 ----------
@@ -19,7 +20,24 @@ from typing import Any
 import msgspec
 
 from transom.errors import ModelError
+from transom.io.file_links import linked, sides
 from transom.models.workflow import Workflow
+
+
+class _File(msgspec.Struct, frozen=True):
+    """A file of a task: by its id where the specification lists it, with its side (``link``) up to version 1.4."""
+
+    id: str | int | None = None
+    name: str | int | None = None
+    path: str | None = None
+    link: str | None = None
+
+    def called(self) -> str:
+        """What it is called in the whole workflow."""
+        name = _first(self.id, self.name)
+        if name is None:
+            raise ModelError("workflow: a file of a task has neither an id nor a name")
+        return f"{self.path or ''}{name}"
 
 
 class _Task(msgspec.Struct, frozen=True):
@@ -37,6 +55,9 @@ class _Task(msgspec.Struct, frozen=True):
     cores: float | None = None
     memoryInBytes: float | None = None
     memory: float | None = None
+    files: tuple[_File, ...] = ()
+    inputFiles: tuple[str | int | _File, ...] = ()
+    outputFiles: tuple[str | int | _File, ...] = ()
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -72,7 +93,7 @@ def workflow_of(document: WfFormat) -> Workflow:
     at = {str(each.name): i for i, each in enumerate(stated)} | {name: i for i, name in enumerate(names)}
     tasks = [(each, ran.get(name, each)) for each, name in zip(stated, names, strict=True)]
     memory = [_first(*(_bytes(part) for part in both)) for both in tasks]
-    return Workflow(
+    flow = Workflow(
         name=document.name or "workflow",
         tasks=names,
         runtimes=[_runtime(name, *both) for name, both in zip(names, tasks, strict=True)],
@@ -82,6 +103,14 @@ def workflow_of(document: WfFormat) -> Workflow:
         demands=[[math.ceil(amount or 0)] for amount in memory] if any(memory) else [],
         programs=[_program(name, *both) for name, both in zip(names, tasks, strict=True)],
     )
+    return linked(flow, [[*_files(each, 0)] for each in stated], [[*_files(each, 1)] for each in stated])
+
+
+def _files(task: _Task, side: int) -> Iterator[str]:
+    """The names of the files that a task reads (side 0) or writes (side 1)."""
+    for file in (task.inputFiles, task.outputFiles)[side]:
+        yield file.called() if isinstance(file, _File) else str(file)
+    yield from (file.called() for file in task.files if sides(file.link)[side])
 
 
 def _name(task: _Task) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,6 +80,7 @@ class Workflow(_Known, Frozen):
         (:func:`~transom.reductions.joining.joined`).
     machine : :math:`c`, nodes of the machine, then its amounts of the further resources, shape ``(1 + resources,)``;
         None: more than enough.
+    repairs : what a reader guessed or left out: reason -> number; neither compared nor part of the digest.
 
     Raises
     ------
@@ -107,6 +109,7 @@ class Workflow(_Known, Frozen):
     submit: int = 0
     machine: IntArray | None = None
     releases: Like[IntArray] = _DEFAULT
+    repairs: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -137,6 +140,7 @@ class Workflow(_Known, Frozen):
                 raise ModelError(
                     f"workflow: task {tasks[task]!r}: {names[r]} must be {condition}, got {amounts[task, r]}"
                 )
+        object.__setattr__(self, "repairs", MappingProxyType(dict(self.repairs)))
         releases = _releases(self.releases, tasks)
         edges = _edges(self.edges, tasks)
         for name, value in (

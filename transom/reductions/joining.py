@@ -64,11 +64,17 @@ def joined(workflows: Sequence[Workflow], name: str = "window") -> Workflow:
         programs=[program for _, program in rows],
         submit=began,
         releases=np.concatenate([flow.releases + (flow.submit - began) for flow in workflows]),
+        repairs=repairs_of(workflows),
     )
     if machines[0] is None:
         return made
     stated = {name: amount for machine in machines for name, amount in (machine or {}).items()}
     return made.on(stated.pop("nodes"), stated)
+
+
+def repairs_of(workflows: Sequence[Workflow]) -> dict[str, int]:
+    """What readers guessed or left out in all of them: reason -> number."""
+    return dict(sum((Counter(flow.repairs) for flow in workflows), Counter()))
 
 
 def _called(workflows: Sequence[Workflow]) -> list[tuple[str, Workflow]]:

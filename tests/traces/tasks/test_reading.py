@@ -63,6 +63,26 @@ def test_the_table_of_alibaba_is_read_in_cores(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_the_table_of_alibaba_as_published_has_no_header(tmp_path: Path) -> None:
+    lines = [
+        "7,9,1,1,2,Terminated,100,0.5", "8,19,1,2,3,Terminated,50,0.25", ",9,2,1,2,Terminated,100,0.5",
+        "3,9,,1,2,Terminated,100,0.5", "3,9,4,1,2,Terminated,,", "3,9,4,2,1,Waiting,,", "5,9,5,1,,Terminated,100,0.5",
+    ]  # fmt: skip
+    work = read_tasks(written(tmp_path, lines[1:], lines[0]), MACHINES)
+    assert (work.job_ids.tolist(), work.task_ids.tolist(), work.instances.tolist()) == ([1], [1, 2], [2, 3])
+    assert [work.asked(task) for task in range(2)] == [[1.0, 0.5], [0.5, 0.25]]
+    assert dict(work.repairs) == {
+        "task_create_time is empty": 1, "job_id is empty": 1, "states no request": 1, "status Waiting": 1,
+        "number_of_instances is empty": 1,
+    }  # fmt: skip
+    described = "create_timestamp,modify_timestamp,job_id,task_id,instance_num,status,plan_cpu,plan_mem"
+    assert read_tasks(written(tmp_path, lines, described), MACHINES) == work
+    first_is_empty = written(tmp_path, lines[:2], "\ufeff" + lines[2])
+    assert read_tasks(first_is_empty, MACHINES).instances.tolist() == [2, 3]
+    with pytest.raises(TraceError, match=r"tasks.csv:2: has 7 fields, expected 8"):
+        read_tasks(written(tmp_path, ["7,9,1,1,2,Terminated,100"], lines[0]), MACHINES)
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -75,7 +95,7 @@ def test_the_table_of_alibaba_is_read_in_cores(tmp_path: Path) -> None:
         ("4.5,1,1,0.5,2,1,1,0", "submit_time: must be a whole number >= 0"),
         ("4,1,1,0.5,2,1,0,0", "instances_num: must be a whole number >= 1"),
         ("4,1,1,0.5,1,1,1,0", "task_id: job 1 has task 1 already in line 2"),
-        ("4,1,1,0.5,2,1,1", "has 7 fields, the header names 8"),
+        ("4,1,1,0.5,2,1,1", "has 7 fields, expected 8"),
         ("4,1,1,1e-20,2,1,1,0", "memory: amounts need units below 2**-61"),
     ],
 )

@@ -18,7 +18,7 @@ from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
 from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.options.workflows import read_stream
-from transom.cli.output.console import note, print_json
+from transom.cli.output.console import note, note_repairs, print_json
 
 if TYPE_CHECKING:
     from transom.models import Cluster, HopCost
@@ -155,6 +155,7 @@ def _judge_results(files: list[Path], results: Path, given: dict[str, Any], toge
             ReadOptions(kind, **{name: value for name, value in given.items() if name in options_of(kind)}),
         )
     }
+    note_repairs(problems.values())
     judged, solved = [], set()
     for where, result in claimed:
         if result.instance not in problems:

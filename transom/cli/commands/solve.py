@@ -13,7 +13,16 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress, remark
+from transom.cli.output.console import (
+    check_writable,
+    note,
+    note_repairs,
+    number,
+    print_json,
+    print_table,
+    progress,
+    remark,
+)
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -166,6 +175,7 @@ def command(
     for label, instance, _ in instances:
         if reason := refusal(named.for_type(type(instance)), instance):
             raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
+    note_repairs((each.label, each.problem) for each in instances)
     kept = None if out is None else ResultFile(out)
 
     rows: list[tuple[Instance, Result]] = []
@@ -213,6 +223,8 @@ def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[st
     line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):
         line[name] = getattr(result, name)
+    if repairs := getattr(instance.problem, "repairs", None):
+        line["repairs"] = dict(repairs)
     if _has_front(instance):
         line.update(front_document(instance, result, rules))
     if solutions:

@@ -163,6 +163,13 @@ def describe(workload: Workload) -> list[str]:
     return lines + [f"  {what}: {count}" for what, count in workload.repairs.items()]
 
 
+def note_repairs(problems: Iterable[tuple[str, Any]]) -> None:
+    """Print what readers guessed or left out of problems, each with its label."""
+    for label, problem in problems:
+        for what, count in getattr(problem, "repairs", {}).items():
+            note(f"{label}: {what}: {count:,}")
+
+
 def remarked(title: str, workload: Workload) -> str:
     """A title with the warnings about a workload."""
     return "; ".join([title, *(each.short for each in workload.diagnostics)])

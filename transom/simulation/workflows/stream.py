@@ -12,6 +12,7 @@ from transom.errors import ModelError, SpecError
 from transom.models import Cluster, JobTable, Workflow
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.job import UNKNOWN
+from transom.reductions.joining import repairs_of
 from transom.traces.workload import Workload
 
 
@@ -81,7 +82,7 @@ def stream_of(workflows: Sequence[Workflow], nodes: int | None = None, name: str
         cluster,
         JobTable(np.column_stack(columns), depends),
         runtime,
-        {"runtimes rounded up to whole seconds": rounded} if rounded else {},
+        {**repairs_of(workflows), **({"runtimes rounded up to whole seconds": rounded} if rounded else {})},
     )
     return WorkflowStream(tuple(workflows), workload, first)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,6 +95,9 @@ def _alibaba(line: _Line, resources: tuple[str, ...]) -> _Task | str:
         return f"status {line.fields['status'][:40] or 'missing'}"
     if not line.fields[_CPUS] or not line.fields[_MEMORY]:
         return "states no request"
+    for field in _ALIBABA:
+        if not line.fields[field]:
+            return f"{field} is empty"
     submit = line.number_in("task_create_time", -_LONGEST, _LONGEST)
     duration = line.number_in("task_end_time", -_LONGEST, _LONGEST) - submit
     if submit < 0:
@@ -112,29 +116,34 @@ def _alibaba(line: _Line, resources: tuple[str, ...]) -> _Task | str:
     )
 
 
+_ALIBABA = (
+    "task_create_time", "task_end_time", "job_id", "task_id", "number_of_instances", "status", _CPUS, _MEMORY,
+)  # fmt: skip
+"""The columns in the order of the published table, which has no header."""
+
+_DESCRIBED = (
+    "create_timestamp", "modify_timestamp", "job_id", "task_id", "instance_num", "status", "plan_cpu", "plan_mem",
+)  # fmt: skip
+"""The same as the description of the trace calls them."""
+
 _FORMATS = (
     _Format(
         ("submit_time", "duration", "cpu", "memory", "job_id", "task_id", "instances_num"),
         ("cpu", "memory", "disk"),
         _cloudsimpy,
     ),
-    _Format(
-        (
-            "task_create_time", "task_end_time", "job_id", "task_id", "number_of_instances", "status", _CPUS, _MEMORY,
-        ),
-        ("cpu", "memory"),
-        _alibaba,
-    ),
-)  # fmt: skip
+    _Format(_ALIBABA, ("cpu", "memory"), _alibaba),
+)
 
 
 def read_tasks(path: str | os.PathLike[str], machines: Machines) -> TaskWorkload:
-    """Read a workload of tasks, plain or gzip; which kind of file it is, its header says.
+    """Read a workload of tasks, plain or gzip; which kind of file it is, its header says, or that it has none.
 
     Of a job with several submissions the last line counts, as in CloudSimPy. Jobs stand by submission, those of one
     instant in the order in which they first appear; tasks stand as in the file. In the table of Alibaba a task is
-    submitted when it is created and runs until it ends; tasks that did not terminate, state no request or end no later
-    than they begin are left out and counted (``repairs``), and CPU is in hundredths of a core.
+    submitted when it is created and runs until it ends; tasks that did not terminate, lack a field, state no request or
+    end no later than they begin are left out and counted (``repairs``), and CPU is in hundredths of a core. It is
+    published without a header: eight fields a line, the first four of which are numbers or empty.
 
     Parameters
     ----------
@@ -161,16 +170,28 @@ def read_tasks(path: str | os.PathLike[str], machines: Machines) -> TaskWorkload
 
 
 def _lines(where: str) -> Iterator[_Line]:
-    """The lines of a CSV file below its header."""
+    """The lines of a CSV file below its header, if it has one."""
     text = (line for _, block in blocks(where) for line in block.decode().splitlines(keepends=True))
     reader = csv.reader(text, strict=True)
-    header = [name.strip() for name in next(reader, [])]
+    header: list[str] = []
     for row in reader:
         if not row:
             continue
-        if len(row) != len(header):
-            raise TraceError(f"{where}:{reader.line_num}: has {len(row)} fields, the header names {len(header)}")
-        yield _Line(where, reader.line_num, dict(zip(header, map(str.strip, row), strict=True)))
+        cells = [cell.strip().lstrip("\ufeff") for cell in row]
+        if not header:
+            if not _published(cells):
+                renamed = dict(zip(_DESCRIBED, _ALIBABA, strict=True)) if {*_DESCRIBED} <= {*cells} else {}
+                header = [renamed.get(name, name) for name in cells]
+                continue
+            header = list(_ALIBABA)
+        if len(cells) != len(header):
+            raise TraceError(f"{where}:{reader.line_num}: has {len(cells)} fields, expected {len(header)}")
+        yield _Line(where, reader.line_num, dict(zip(header, cells, strict=True)))
+
+
+def _published(cells: list[str]) -> bool:
+    """Whether a line is one of Alibaba's table rather than a header: its times and ids are numbers, or not there."""
+    return len(cells) == len(_ALIBABA) and all(re.fullmatch(r"-?[0-9.]*", cell) for cell in cells[:4])
 
 
 def _format_of(line: _Line, machines: Machines) -> _Format:
