@@ -1,4 +1,4 @@
-"""OR-Tools' CP-SAT on workflows, part by part, after our own bounds and local search."""
+"""OR-Tools' CP-SAT on workflows, part by part, after our own bounds, local search and branch and bound."""
 
 from __future__ import annotations
 
@@ -25,16 +25,20 @@ from transom.solvers.workflow.bounds import (
     step_of,
     windows_of,
 )
+from transom.solvers.workflow.orders import TASKS, begin, completed, direct, order_of, search
 from transom.solvers.workflow.series import series_parts
 from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
 _SHARE = 0.4  # of the time, that local search takes
 _STALL = 200  # steps without a better schedule that end the local search, for each task
+_BRIEF = 5  # the same before the first exact search
+_TREE = 0.8  # of the time, that the tree of orders takes
+_CHUNK = 50  # thousands of its nodes between two looks at the clock
+_NODES = 1.6e11  # its nodes, times the cube of the number of tasks: of many tasks it is through soon or never
 _PER_TASK = 1e-4  # what it takes to build the model, for each task and edge [s]
 _PER_PART = 4e-4  # what it takes to cut a workflow into parts, for each task [s]
 _PER_SQUARE = 1e-7  # what the bounds by subsets take, per square of the tasks [s]
-_LANES = 150  # tasks times parts of a resource, up to which it is decided which part a task takes
 _PAIRS = 8000  # of tasks and machines, up to which tasks without edges are assigned to machines
 _CUBE = 4e6  # of the number of tasks, up to which intervals are looked at
 _PER_CUBE = 1e-7  # what that takes, per cube [s]
@@ -61,11 +65,12 @@ class WorkflowCpSat(TakesAll):
     """Constraint programming with interval variables and cumulative resources; a bound is proved from the beginning on.
 
     A workflow is cut into parts that follow one another (:func:`~.series.series_parts`), which share the time.
-    First come the critical path and the bounds by subsets of tasks, then local search for at most two fifths of the
-    time, then the bound by intervals of time. What is left is searched by CP-SAT, with the best schedule as hint and
-    all of that as limits of the variables. Amounts too large for it are rounded so that everything that fits still
-    fits: bounds hold, and answers count as far as they fit in truth. An iteration is a step of the local search or a
-    conflict.
+    First come the critical path and the bounds by subsets of tasks; of up to 62 tasks then a brief local search and
+    branch and bound over the order of starts (:mod:`.orders`) for millions of nodes; then local search for at most two
+    fifths of the time and the bound by intervals of time. What is left is searched by CP-SAT, with the best schedule as
+    hint and all of that as limits of the variables. Amounts too large for it are rounded so that everything that fits
+    still fits: bounds hold, and answers count as far as they fit in truth. An iteration is a step of the local search,
+    a thousand nodes or a conflict.
     """
 
     name: ClassVar[str] = "cpsat"
@@ -79,6 +84,7 @@ class WorkflowCpSat(TakesAll):
         local_search.warm_up()
         windows, _ = windows_of(Workflow("w", ["a", "b"], [1, 1]).on(1))
         interval_bound(windows, resource_bound(windows), 3)
+        search(order_of(windows, np.zeros((2, 2), bool)), begin(2), 1, 10)
         run_deferred()
 
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
@@ -202,7 +208,14 @@ def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: A
         budget.prove(scale.bound(proved))
     building = _PER_TASK * (len(problem) + len(problem.edges))
     short = building > (1 - _SHARE) * budget.seconds_left()  # too short for CP-SAT: local search takes it all
-    _improve(problem, budget, rng, start, 1.0 if short else _SHARE)
+    if exact and 0 < np.count_nonzero(windows.durations) <= TASKS:
+        _improve(problem, budget, rng, start, _SHARE, _BRIEF)
+        if not budget.done():
+            _by_order(problem, windows, budget, step)
+        if budget.done():
+            return
+        start = budget.solution
+    _improve(problem, budget, rng, start, 1.0 if short else _SHARE, _STALL)
     makespan = int((np.asarray(budget.solution) + windows.durations).max())
     cube = len(problem) ** 3 * len(windows.capacity)
     if not budget.done() and cube <= _CUBE and budget.seconds_left() > _PER_CUBE * cube:
@@ -213,11 +226,42 @@ def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: A
     _search(problem, windows, (proved, makespan), budget, int(rng.integers(2**31)), scale)
 
 
-def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any, share: float) -> None:
-    """Local search, until it has used up its share of the time or meets the bound."""
+def _by_order(problem: Workflow, windows: Windows, budget: Budget, step: int) -> None:
+    """Branch and bound over the order of starts, from both ends in turn, until one is through or its share is used."""
+    lasting, before = direct(problem)
+    forwards = Windows(
+        windows.heads[lasting], windows.durations[lasting], windows.tails[lasting], windows.requests[lasting],
+        windows.capacity,
+    )  # fmt: skip
+    searches = [order_of(forwards, before)]
+    if not problem.releases.any():  # which would be due dates
+        backwards = forwards._replace(heads=forwards.tails, tails=forwards.heads)
+        searches.append(order_of(backwards, np.ascontiguousarray(before.T)))
+    latest = int((np.asarray(budget.solution) + windows.durations).max()) - step
+    places = [begin(latest) for _ in searches]
+    until = budget.seconds() + _TREE * budget.seconds_left()
+    while sum(place.nodes for place in places) < _NODES / len(lasting) ** 3 and budget.seconds() < until:
+        for order, place in zip(searches, places, strict=True):
+            left = budget.iterations_left()
+            thousands = _CHUNK if left is None else min(_CHUNK, left)
+            place.latest = latest
+            over = search(order, place, step, 1000 * thousands)
+            budget.spend(thousands)
+            if place.latest < latest:
+                latest = place.latest
+                backwards_too = latest + step - order.best - forwards.durations
+                budget.found(completed(problem, lasting, order.best if order is searches[0] else backwards_too))
+            if over:
+                budget.prove(budget.value or 0)
+            if budget.done():
+                return
+
+
+def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any, share: float, stall: int) -> None:
+    """Local search, until it has used up its share of the time, stalls (steps for each task) or meets the bound."""
     seconds = budget.seconds_left()
     limit = None if seconds == math.inf else max(share * seconds, 1e-9)
-    part = _SearchBudget(Stop(limit, budget.iterations_left(), stall=_STALL * len(problem)), problem, budget)
+    part = _SearchBudget(Stop(limit, budget.iterations_left(), stall=stall * len(problem)), problem, budget)
     registry.make(registry.SOLVERS, "local-search", Workflow).improve(problem, part, rng, start)
     budget.spend(part.iterations)
 
@@ -254,7 +298,7 @@ def _alike(windows: Windows) -> bool:
 def _intervals(
     model: Any, windows: Windows, limits: tuple[int, int], starts: list[Any], problem: Workflow
 ) -> Callable[[IntArray], IntArray]:
-    """A variable for the start of each task, and for each resource lanes or a cumulative constraint."""
+    """A variable for the start of each task, and a cumulative constraint for each resource."""
     proved, makespan = limits
     durations = windows.durations.tolist()
     latest = (makespan - windows.tails - windows.durations).tolist()
@@ -269,31 +313,9 @@ def _intervals(
     model.minimize(end)
     boxes = [model.new_fixed_size_interval_var(starts[t], each, "") for t, each in enumerate(durations)]
     for requests, capacity in zip(windows.requests.T, windows.capacity.tolist(), strict=True):
-        # Tasks without a runtime are left out: on a lane they would not be allowed within another task.
         asked = np.flatnonzero((requests > 0) & (windows.durations > 0)).tolist()
-        if len(asked) * capacity <= _LANES:
-            _add_lanes(model, [(starts[t], durations[t], int(requests[t])) for t in asked], capacity)
-        else:
-            model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
+        model.add_cumulative([boxes[t] for t in asked], requests[asked].tolist(), capacity)
     return lambda values: values[: len(durations)]
-
-
-def _add_lanes(model: Any, tasks: list[tuple[Any, int, int]], parts: int) -> None:
-    """A resource of few parts: which of them each task takes, on each of which tasks do not overlap.
-
-    This proves more than a cumulative constraint. Parts are identical: the first task takes the first ones, and so on.
-    """
-    lanes: list[list[Any]] = [[] for _ in range(parts)]
-    open_ = 0
-    for start, duration, request in tasks:
-        open_ = min(parts, open_ + request)
-        mine = []
-        for lane in lanes[:open_]:
-            mine.append(model.new_bool_var(""))
-            lane.append(model.new_optional_fixed_size_interval_var(start, duration, mine[-1], ""))
-        model.add(sum(mine) == request)
-    for lane in lanes:
-        model.add_no_overlap(lane)
 
 
 def _machines(
