@@ -17,7 +17,7 @@ from transom import read_workflows
 from transom.cli import run
 from transom.errors import DocumentError
 from transom.io import decode, encode, read_documents, schema, write_documents
-from transom.io.file_links import APART, INFERRED
+from transom.io.workflows.file_links import APART, INFERRED
 from transom.models import Workflow
 from transom.reductions.joining import joined
 

@@ -25,7 +25,7 @@ from transom.io.formats import (
 from transom.io.nsa_windows import PeriodLine, PeriodWindow, line_of, window_of
 from transom.io.result_conversion import result_document, result_of
 from transom.io.selection_conversion import amounts
-from transom.io.wfformat import WfFormat, workflow_of
+from transom.io.workflows.wfformat import WfFormat, workflow_of
 from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
 from transom.models.arrays import BoolArray
 from transom.problems import documents, known_type

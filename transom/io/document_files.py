@@ -12,11 +12,12 @@ import msgspec
 from transom._system.files import atomic_write
 from transom.errors import DocumentError
 from transom.io.conversion import Document, name_of
-from transom.io.dax import read_dax
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mokp import read_mokp
 from transom.io.opening import beginning, open_document
+from transom.io.workflows.dax import read_dax
+from transom.io.workflows.psplib import read_project
 from transom.models import Allocation, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import expected
 from transom.reading import lines, whole
@@ -31,9 +32,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     ----------
     path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
         (:mod:`transom.io.mokp`) unless it begins with a brace, ``.xml`` or ``.dax`` a workflow of Pegasus
-        (:mod:`transom.io.dax`), anything else one document or a workflow of WfCommons (:mod:`transom.io.wfformat`), or
-        one document a line if the first line is one; each may be compressed with gzip, which its first bytes show, not
-        its name.
+        (:mod:`transom.io.workflows.dax`), ``.sm`` or ``.rcp`` a project (:mod:`transom.io.workflows.psplib`), anything
+        else one document or a workflow of WfCommons (:mod:`transom.io.workflows.wfformat`), or one document a line if
+        the first line is one; each may be compressed with gzip, which its first bytes show, not its name.
 
     Yields
     ------
@@ -56,6 +57,11 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     if kind in (".xml", ".dax"):
         yield os.fspath(path), read_dax(path)
         return
+    if kind in (".sm", ".rcp"):
+        yield os.fspath(path), read_project(path)
+        return
+    if kind == ".mm":
+        raise DocumentError(f"{os.fspath(path)}: projects of several modes (.mm) are not read, those of one (.sm) are")
     found = False
     with open_document(path) as file:
         if kind == ".jsonl":

@@ -2,7 +2,7 @@
 
 A document states what it is in ``"format": "transom/NAME/VERSION"``; its fields carry the names
 of the model's fields. A line of a topology-aware stream (:mod:`transom.io.nsa_windows`) states nothing and is told
-by its keys, as is a workflow of WfCommons (:mod:`transom.io.wfformat`). Reading is strict: an unknown field
+by its keys, as is a workflow of WfCommons (:mod:`transom.io.workflows.wfformat`). Reading is strict: an unknown field
 (except of WfCommons), a wrong type, a number that is not finite or does not fit into 64 bits, and whatever the model
 itself refuses is an error.
 """

@@ -38,7 +38,8 @@ def command(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE", help="Instances: .json, .jsonl (a set), .kp, .dat, .xml or .dax, also with .gz."
+            metavar="FILE",
+            help="Instances: .json, .jsonl (a set), .kp, .dat, .xml, .dax, .sm or .rcp, also with .gz.",
         ),
     ],
     problem: Annotated[
@@ -117,8 +118,8 @@ def command(
 
     A file holds knapsacks, selections, allocations, constrained paths, placements, windows (written by `transom
     snapshot`), lines of a topology-aware stream, or workflows, also in WfFormat (.json) or DAX (.xml, .dax), which
-    take --nodes. --together makes one problem of all workflows: a window, in which each is released when it is
-    submitted.
+    take --nodes, or projects of PSPLIB or Patterson (.sm, .rcp), which state their machine. --together makes one
+    problem of all workflows: a window, in which each is released when it is submitted.
 
     A window becomes a knapsack: its items are the queued jobs, their weights are nodes, and --objective sets their
     values. With --problem selection, it becomes a selection over nodes and further resources. With --problem scas,

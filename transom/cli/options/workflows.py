@@ -34,7 +34,7 @@ SUITED = {
 
 
 def holds_workflows(paths: Sequence[Path]) -> bool:
-    """Whether files hold documents, JSON or XML, rather than the lines of a trace.
+    """Whether files hold documents, JSON or XML, or projects (by their names), rather than the lines of a trace.
 
     Raises
     ------
@@ -44,6 +44,8 @@ def holds_workflows(paths: Sequence[Path]) -> bool:
     from transom.io.opening import beginning
 
     def documented(path: Path) -> bool:
+        if path.name.removesuffix(".gz").endswith((".sm", ".rcp")):
+            return True
         return beginning(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<")
 
     if len(paths) == 1:

@@ -75,7 +75,10 @@ class LocalSearch(TakesAll):
         began = budget.seconds()
         if budget.seconds_left() == 0:
             return
-        budget.found(inserted(problem, by_rank(problem), budget))
+        schedule = inserted(problem, by_rank(problem), budget)
+        if schedule is None:
+            return
+        budget.found(schedule)
         if budget.short(4 * (budget.seconds() - began)):  # what a step takes
             return
         waits = len(tasks.durations) - len(problem)  # what stands for releases, from the start on

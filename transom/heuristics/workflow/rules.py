@@ -17,6 +17,7 @@ from transom.stop import Budget
 
 _CHUNK = 256  # tasks between two looks at the clock, at most,
 _STEPS = 500_000  # and steps of the schedule that these may look at
+_PER_TASK = 4e-7  # what list scheduling takes where insertion did not end, for each task [s]
 
 SMALL = Workflow("w", ["a", "b", "c"], [2, 1, 1], [[0, 1]], resources=["m"], demands=[[1], [1], [1]]).on(1)
 """What kernels are compiled for."""
@@ -93,8 +94,8 @@ class Heft(Rule):
     """HEFT on identical nodes without transfers: tasks by falling upward rank, each at the earliest start that is left.
 
     The upward rank is then the longest path to the end. Unlike list scheduling, a task may go into a gap before tasks
-    of higher rank, and waits for its turn otherwise. Tasks whose turn has not come when the time is over go to the end,
-    one after another.
+    of higher rank, and waits for its turn otherwise. Where the time is too short for all tasks, the answer is that of
+    ``longest-path``.
 
     References
     ----------
@@ -113,7 +114,11 @@ class Heft(Rule):
 
     def __call__(self, problem: Workflow, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if len(problem):
-            budget.found(inserted(problem, by_rank(problem), budget))
+            starts = inserted(problem, by_rank(problem), budget)
+            if starts is None:
+                LongestPath()(problem, budget, rng)
+                return
+            budget.found(starts)
         if budget.seconds_left() > 0:
             presolve(problem, budget)
 
@@ -125,19 +130,16 @@ def by_rank(problem: Workflow) -> IntArray:
     return np.concatenate((np.arange(count, count + len(waits_of(problem))), by_path))
 
 
-def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray:
-    """The starts that insertion in an order (:func:`by_rank`) gives, as far as the time allows."""
+def inserted(problem: Workflow, order: IntArray, budget: Budget) -> IntArray | None:
+    """The starts that insertion in an order (:func:`by_rank`) gives, or None where the time is too short for it."""
     tasks, starts = tasks_of(problem), np.zeros(len(order), np.int64)
-    profile, latest = profile_of(tasks), 0
+    profile, begin = profile_of(tasks), 0
     clear(tasks, profile)
-    begin = 0
     while begin < len(order):
-        if begin and budget.seconds_left() == 0:
-            rest = order[begin:]
-            starts[rest] = latest + np.cumsum(tasks.durations[rest]) - tasks.durations[rest]
-            break
+        if budget.short(_PER_TASK * len(order)):
+            return None
         end = min(begin + max(1, min(_CHUNK, _STEPS // int(profile.steps[0]))), len(order))
-        latest = max(latest, insert(tasks, order, begin, end, starts, profile))
+        insert(tasks, order, begin, end, starts, profile)
         begin = end
     return starts[: len(problem)]
 

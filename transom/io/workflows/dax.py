@@ -19,8 +19,8 @@ from xml.parsers import expat
 
 from transom._system.wording import real_number
 from transom.errors import DocumentError, ModelError, shown
-from transom.io.file_links import linked, sides
 from transom.io.opening import open_document
+from transom.io.workflows.file_links import linked, sides
 from transom.models.workflow import Workflow
 from transom.reading import whole
 

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from transom.errors import ModelError
-from transom.io.file_links import linked, sides
+from transom.io.workflows.file_links import linked, sides
 from transom.models.workflow import Workflow
 
 

@@ -1,0 +1,1 @@
+"""Files of workflows in the formats of others."""
