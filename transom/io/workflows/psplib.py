@@ -41,7 +41,8 @@ def read_project(path: str | os.PathLike[str]) -> Workflow:
     """
     where = os.fspath(path)
     with open_document(path) as file:
-        lines = [(number, line.rstrip(b"\r\n\x1a ")) for number, line in enumerate(limited(file), 1)]  # DOS ends files by 0x1a
+        # DOS ends files by 0x1a.
+        lines = [(number, line.rstrip(b"\r\n\x1a ")) for number, line in enumerate(limited(file), 1)]
     try:
         if ".rcp" in Path(where).suffixes[-2:]:
             return _patterson(lines, Path(where).name.partition(".")[0])
