@@ -215,6 +215,10 @@ class Budget:
     def found(self, solution: Any) -> bool:
         """Hand over a solution; the problem checks and scores it.
 
+        Parameters
+        ----------
+        solution : None, as of a part of the search that found nothing, is passed over.
+
         Returns
         -------
         Whether it is better than everything handed over before, or adds to it.
@@ -223,6 +227,8 @@ class Budget:
         ------
         WrongAnswer : the solution is not feasible.
         """
+        if solution is None:
+            return False
         broken = self._problem.violations(solution)
         if broken:
             raise WrongAnswer("; ".join(broken))

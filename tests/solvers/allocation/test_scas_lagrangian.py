@@ -196,6 +196,25 @@ def test_paths_with_missing_arcs(missing: float) -> None:
         assert result.value == (expected if math.isfinite(expected) else None)
 
 
+@pytest.mark.parametrize("spec", ["csp-lagrangian", "auto"])
+def test_the_only_path_is_found_where_annealing_finds_none(spec: str) -> None:
+    none = math.inf
+    path = ConstrainedPath(6, [2, 3], [1, 1], [[9, none, 8, none, none, none], [6, none, none, 8, none, none]])
+    result = solve(path, spec, Stop(seconds=10))
+    assert (result.error, result.status, result.value) == (None, "optimal", 17)
+
+
+def test_there_is_no_bound_on_what_no_path_costs() -> None:
+    costs = np.full((2, 11), math.inf)
+    costs[0, [0, 2, 5, 7, 8]] = [3, 1, 2, 6, 9]
+    costs[1, 8] = 7
+    path = ConstrainedPath(11, [2, 3], [2, 2], costs)
+    for spec in ("csp-lagrangian", "csp-dp", "auto"):
+        result = solve(path, spec, Stop(seconds=10))
+        assert (result.status, result.bound) == ("infeasible", None)
+        assert all(bound is None or bound < 50 for _, _, bound in result.curve)
+
+
 def test_the_path_is_the_allocation_on_the_line() -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):

@@ -111,8 +111,7 @@ def _solve_static(problem: Allocation, budget: Budget, rng: np.random.Generator)
         stop = Stop(seconds=None if left == math.inf else max(left * _SHARE, 1e-9), target=budget.stop.target)
         search = budget.nested(stop, static)
         solver(static, search, rng)
-        if search.solution is not None:
-            budget.found(search.solution)
+        budget.found(search.solution)
         if problem.rule == "static" and search.infeasible:
             budget.prove_infeasible()
         if problem.rule == "static" and search.bound is not None:

@@ -144,6 +144,7 @@ class Line:
             if self.dual.exact:
                 self._offer(self.dual.rows, self.dual.starts)
                 self.bound = math.inf
+            self.settled()  # now: where there is no packing the bound may be any number
             yield
             if self.dual.gap <= precision * self.scale:
                 return

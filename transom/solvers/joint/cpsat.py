@@ -131,8 +131,7 @@ def _search(problem: Joint, budget: Budget, share: float) -> None:
     limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=_STEPS if share < 1 else None)
     part = budget.nested(limit, problem)
     registry.make(registry.SOLVERS, "joint-search", Joint)(problem, part, np.random.default_rng(0), budget.solution)
-    if part.solution is not None:
-        budget.found(part.solution)
+    budget.found(part.solution)
 
 
 def _descend(prices: Prices, budget: Budget, share: float) -> None:

@@ -209,8 +209,7 @@ def _static(problem: Allocation, pack: Packing, budget: Budget, rng: np.random.G
     solver: ScasDp | ScasLagrangian = ScasDp() if states <= _LARGE else ScasLagrangian()
     solver(static, part, rng)
     budget.spend(part.iterations)
-    if part.solution is not None:
-        budget.found(part.solution)
+    budget.found(part.solution)
 
 
 def _polish(problem: Allocation, budget: Budget, share: float = 0.5) -> None:
@@ -226,8 +225,7 @@ def _improve(solver: str, problem: Allocation, budget: Budget, share: float) -> 
     part = budget.nested(Stop(seconds=seconds if math.isfinite(seconds) else None), problem)
     registry.make(registry.SOLVERS, solver, Allocation)(problem, part, np.random.default_rng(0), budget.solution)
     budget.spend()
-    if part.solution is not None:
-        budget.found(part.solution)
+    budget.found(part.solution)
 
 
 def _descend(prices: free_bound.Prices, budget: Budget, steps: int) -> bool:

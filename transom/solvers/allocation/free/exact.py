@@ -232,8 +232,7 @@ class _Search:
         if solver.supports(dynamic) is None:
             inner = budget.nested(Stop(seconds=left), dynamic)
             solver(dynamic, inner, np.random.default_rng(0), start=self._static)
-            if inner.solution is not None:
-                budget.found(inner.solution)
+            budget.found(inner.solution)
 
     def exchange(self) -> None:
         """Improve the best solution by a short search on counts, which begins with a polished contiguous one."""
