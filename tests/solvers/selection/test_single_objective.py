@@ -35,7 +35,8 @@ def weighted(problem: Selection, weights: list[int], value: tuple[int, ...]) -> 
 def sound(problem: Selection, result: Result) -> tuple[int, ...]:
     assert result.error is None
     assert check(problem, result) == []
-    assert result.status == "feasible"
+    # The best point is the whole front where there is one objective, and one point of several where there are more.
+    assert result.status == ("optimal" if len(problem.terms) == 1 else "feasible")
     assert result.parameters["proved"] == "yes"
     assert len(result.solution) == 1
     return tuple(result.solution.values[0].tolist())
@@ -207,3 +208,24 @@ def test_an_objective_of_nothing_does_not_make_the_others_coarse() -> None:
     assert sound(problem, result)[1] == 402772322710697 + 253070313986432
     assert "resolution" not in result.parameters
     assert sound(problem, solve(problem, "weighted:weights=0/0/1", Stop(seconds=5)))
+
+
+@pytest.mark.parametrize("by", ["core", "cpsat"])
+@pytest.mark.parametrize("fits", [3, 12])
+def test_jobs_that_do_not_fit_together_add_up_to_no_more_than_64_bits(by: str, fits: int) -> None:
+    """Amounts near 1e14 of which a third or a twelfth fits: all weights together are what back ends add up."""
+    rng = np.random.default_rng(7)
+    for jobs in (8, 9):
+        demands = rng.integers(10**14 // 2, 10**14, (jobs, 3))
+        problem = Selection(demands, np.maximum(demands.sum(axis=0) // fits, demands.max(axis=0)))
+        value = sound(problem, solve(problem, f"weighted:by={by}", Stop(seconds=20)))
+        assert weighted(problem, [1] * 3, value) == max(weighted(problem, [1] * 3, v) for v in true_front(problem))
+
+
+def test_a_proof_for_the_only_objective_is_an_optimum() -> None:
+    problem = Selection(np.array([[4, 3], [5, 2], [3, 6]]), [9, 8], [[7], [6], [5]])
+    for spec in ("weighted", "lexicographic", "constrained", "weighted:by=cpsat"):
+        result = solve(problem, spec, Stop(seconds=20))
+        assert (result.status, result.value == result.bound) == ("optimal", True)
+        assert check(problem, result) == []
+        assert result.solution.values.tolist() == [[13]]

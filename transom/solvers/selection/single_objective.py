@@ -213,7 +213,9 @@ class _Task:
         rounded, each selection found splits what is left: above it in the first objective, in the second, and so on.
         A part is closed where the rounded sum says that nothing in it can be better.
         """
-        weights, scale, error = _whole(factors, self._problem.ceiling.tolist())
+        reduced = self._reduced
+        total = (reduced.base + reduced.objectives.sum(axis=0)).tolist()
+        weights, scale, error = _whole(factors, total)
         best, bound, proved = self.best(weights, [])
         limit = Fraction(bound) / scale + error
         parts = self._above(best, [], factors) if error and proved else []
@@ -301,6 +303,8 @@ class _Task:
         """Give the selection to the budget, as a front of one point, and say whether it is proved to be best."""
         if chosen is not None:
             self._budget.found(self._problem.front(chosen[None, :]))
+            if proved and _p(self._problem) == 1 and self._budget.value is not None:
+                self._budget.prove(self._budget.value)  # the front of one objective is its best point
             presolve(self._problem, self._budget)  # the only point that there is may be the whole front
         self._budget.notes["proved"] = "yes" if proved else "no"
         if not proved:
@@ -328,19 +332,22 @@ def _totals(problem: Selection) -> list[int]:
     return [max(1, int(total)) for total in totals]
 
 
-def _whole(factors: Sequence[Fraction], ceiling: list[int]) -> tuple[list[int], Fraction, Fraction]:
-    """Whole factors, what they were multiplied by, and the largest error of the sum that follows from rounding."""
+def _whole(factors: Sequence[Fraction], total: list[int]) -> tuple[list[int], Fraction, Fraction]:
+    """Whole factors, what they were multiplied by, and the largest error of the sum that follows from rounding.
+
+    ``total`` is what all jobs together are worth: back ends add up their weights, whether or not the jobs fit.
+    """
     # What is never worth anything must not make the others coarse.
-    factors = [factor if most else Fraction(0) for factor, most in zip(factors, ceiling, strict=True)]
+    factors = [factor if most else Fraction(0) for factor, most in zip(factors, total, strict=True)]
     scale = Fraction(math.lcm(*(factor.denominator for factor in factors)))
     exact = [int(factor * scale) for factor in factors]
     common = math.gcd(*exact) or 1
     exact, scale = [factor // common for factor in exact], scale / common
-    if sum(factor * most for factor, most in zip(exact, ceiling, strict=True)) < _EXACT:
+    if sum(factor * most for factor, most in zip(exact, total, strict=True)) < _EXACT:
         return exact, scale, Fraction(0)
-    largest = sum(factor * most for factor, most in zip(factors, ceiling, strict=True))
+    largest = sum(factor * most for factor, most in zip(factors, total, strict=True))
     scale = Fraction(_EXACT // 2) / largest
-    return [round(factor * scale) for factor in factors], scale, sum(ceiling) / (2 * scale)
+    return [round(factor * scale) for factor in factors], scale, sum(total) / (2 * scale)
 
 
 def _reason(check: Callable[[], object]) -> str | None:
