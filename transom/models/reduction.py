@@ -25,7 +25,7 @@ class Reduced:
     items : positions of the undecided items, ascending, shape ``(m,)``.
     values : their values divided by ``unit``, > 0, shape ``(m,)``.
     weights : their weights divided by the greatest common divisor, > 0 and <= capacity, shape ``(m,)``.
-    capacity : the capacity in the units of ``weights``, rounded down.
+    capacity : the capacity in the units of ``weights``, rounded down; 0 where every item is decided.
     taken : the items that are taken in any case, shape ``(n,)``, bool.
     value : what those are worth.
     unit : the greatest common divisor of the undecided values.
@@ -83,7 +83,7 @@ def reduce(problem: Knapsack) -> Reduced:
         if divisor > 1:
             weights = weights // divisor
     value = problem.value(taken) if taken.any() else 0
-    return Reduced(items, values, weights, capacity // divisor, taken, value, unit)
+    return Reduced(items, values, weights, capacity // divisor if len(items) else 0, taken, value, unit)
 
 
 def nothing_obvious(problem: Knapsack) -> bool:
