@@ -130,7 +130,7 @@ def solve(
         reason=reason,
         solution=budget.solution,
         value=budget.value,
-        bound=budget.bound,
+        bound=_bound(budget),
         seconds=seconds,
         seed=seed,
         threads=threads,
@@ -168,7 +168,7 @@ def answer(problem: Problem, solver: Solver, stop: Stop, seed: int) -> Answer:
     warm_up(problem)
     budget = stop.start(problem)
     error, seconds = _search(problem, solver, budget, seed, None)
-    return Answer(budget.solution, budget.value, budget.bound, _status(budget), seconds, error)
+    return Answer(budget.solution, budget.value, _bound(budget), _status(budget), seconds, error)
 
 
 def _search(problem: Problem, solver: Solver, budget: Budget, seed: int, start: Any) -> tuple[str | None, float]:
@@ -187,8 +187,7 @@ def _call(problem: Problem, solver: Solver, budget: Budget, seed: int, start: An
     try:
         trivial = not getattr(solver, "skip_presolve", False) and presolve(problem, budget)
         found = None if trivial else solver(problem, budget, stream(seed, solver.name), start=start)
-        if found is not None:
-            budget.found(found)
+        budget.found(found)
     except TransomError:
         raise
     except WrongAnswer as wrong:
@@ -319,6 +318,11 @@ def _status(budget: Budget) -> Status:
     if budget.solution is None:
         return "infeasible" if budget.infeasible else "unknown"
     return "optimal" if budget.optimal else "feasible"
+
+
+def _bound(budget: Budget) -> float | None:
+    """The bound, None where there is nothing to bound."""
+    return None if _status(budget) == "infeasible" else budget.bound
 
 
 def _reason(budget: Budget, error: str | None, seconds: float) -> Reason:

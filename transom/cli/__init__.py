@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
     Returns
     -------
-    The exit status: 0; 1 where a check found something wrong; 2 for bad input, with one line on
+    The exit status: 0; 1 where a check found something wrong or a solver failed; 2 for bad input, with one line on
     standard error; 130 after Ctrl-C.
     """
     try:

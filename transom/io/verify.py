@@ -16,9 +16,10 @@ def faults(problem: Any, result: Result) -> list[str]:
 
     Returns
     -------
-    What :func:`~transom.solving.check` says, and then the type of the problem.
+    That the solver failed, if it did, what :func:`~transom.solving.check` says, and then the type of the problem.
     """
-    wrong = check(problem, result)
+    failed = [] if result.error is None else [f"the solver failed: {result.error}"]
+    wrong = failed + check(problem, result)
     kind = known_type(result.problem if result.problem == problem.kind else None)
     judge = None if kind is None else kind.part("faults")
     return wrong if judge is None else wrong + judge(problem, result)

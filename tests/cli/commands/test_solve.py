@@ -162,11 +162,15 @@ def test_a_failure_is_a_result_and_tried_again(
     with monkeypatch.context() as patched:
         patched.setattr(DynamicProgramming, "__call__", fail)
         ran = transom("solve", many, "--solver", "dp", "--out", out, "--json")
-    assert ran.status == 0
+    assert ran.status == 1
     assert {(line["status"], line["reason"], line["error"]) for line in ran.lines} == {
         ("unknown", "error", "RuntimeError: no luck")
     }
     assert f"{many}:3: the solver failed: RuntimeError: no luck" in ran.err
+    judged = transom("check", many, out)
+    assert judged.status == 1
+    assert f"{out}:3: the solver failed: RuntimeError: no luck\n" in judged.out
+    assert f"{out}: 5 of 5 wrong" in judged.out
     ran = transom("solve", many, "--solver", "dp", "--out", out, "--json")
     assert {line["status"] for line in ran.lines} == {"optimal"}
     assert [result.error for result in results(out)] == [None] * 5

@@ -63,7 +63,8 @@ def command(
 ) -> None:
     """Check results against their instances, or a recorded replay against its trace.
 
-    Everything is recomputed from the data. For results: feasibility, value, bound and proof. For fronts: every
+    Everything is recomputed from the data. For results: feasibility, value, bound and proof; a solver that failed
+    is named. For fronts: every
     point is feasible, takes every job that still fits and is not dominated; where at most 14 jobs fit, a complete
     front has no missing point. For replays: every job starts once, not before its submission and on free nodes, and
     hop costs are right. With outages: no job runs on a node that is down, outages are those stated, and attempts

@@ -135,6 +135,8 @@ def command(
     --solutions, items count from 0. nodes and order list the jobs of more than one node; jobs holds their ids if
     the file has ids. An arc is [start, size]. The jobs of a point are ids if the file has ids, else positions from
     0.
+
+    The exit status is 1 if the solver failed on an instance: it crashed, or its answer is not feasible.
     """
     from transom.cli.output.fronts import DEFAULT_RULE, named_rules, try_rules
     from transom.cli.output.pictures import check_picture, draw
@@ -215,6 +217,8 @@ def command(
             note(f"{each.label}: the solver failed: {result.error}")
     if out is not None:
         note(f"results: {out}" + (f" ({found} of {len(rows)} were there already)" if found else ""))
+    if any(result.error is not None for _, result in rows):
+        raise typer.Exit(1)
 
 
 def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
