@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from transom.forecast.pools import Pools, new_pools
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Cluster, JobTable
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Backfilling
@@ -32,7 +33,7 @@ class Known:
     start: IntArray
     end: IntArray
     name: IntArray
-    rule: str
+    rule: str | PriorityRule
     backfilling: Backfilling
     origin: int
     submit: IntArray = field(init=False)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import PolicyError, SpecError, shown
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models.arrays import IntArray, expected, whole
 from transom.rng import stream
 from transom.simulation.core import events
@@ -28,7 +29,7 @@ from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.service import Service
 from transom.simulation.nodes.tracker import tracker_of
 from transom.simulation.passes.rule_replay import run_rule
-from transom.simulation.policies.by_name import RulePolicy, make_policy
+from transom.simulation.policies.by_name import RulePolicy, policy_of
 from transom.traces.outages import Outages
 from transom.traces.workload import Workload
 
@@ -38,7 +39,7 @@ _LONGEST = 10**9  # period of a policy [s]
 
 def simulate(
     workload: Workload,
-    policy: str | Policy,
+    policy: str | Policy | PriorityRule,
     *,
     seed: int = 0,
     label: str | None = None,
@@ -56,7 +57,8 @@ def simulate(
     Parameters
     ----------
     workload : jobs with their real runtimes, and the machine.
-    policy : a name or specification (``"fcfs-easy"``, ``"window:solver=dp,size=20"``) or an object.
+    policy : a name or specification (``"fcfs-easy"``, ``"window:solver=dp,size=20"``), a policy, or a priority rule,
+        whose jobs start in its order without backfilling.
     seed : >= 0, for policies that draw random numbers.
     label : name of the policy in the schedule, by default its name or specification.
     progress : called with the number of started jobs.
@@ -86,12 +88,10 @@ def simulate(
     expected(workload, Workload, "simulate: workload", "a Workload such as read_swf gives")
     if whole(seed, "simulate: seed") < 0:
         raise SpecError(f"seed must be >= 0, got {seed}")
-    if not isinstance(policy, (str, RulePolicy)) and not callable(getattr(policy, "decide", None)):
-        raise SpecError(f"simulate: expected the name of a policy or a policy, got {shown(policy)}")
     if not isinstance(rules, str) and not isinstance(getattr(rules, "replayed", None), str):
         raise SpecError(f"simulate: expected the name of event rules or event rules, got {shown(rules)}")
-    chosen = make_policy(policy) if isinstance(policy, str) else policy
-    title = label or (policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__)))
+    chosen = policy_of(policy)
+    title = label or (policy if isinstance(policy, str) else str(getattr(chosen, "name", type(chosen).__name__)))
     report = progress or (lambda started: None)
     ruled = parse_rules(rules) if isinstance(rules, str) else rules
     if (reset := getattr(chosen, "reset", None)) is not None:

@@ -7,17 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from transom.errors import PolicyError
+from transom.errors import PolicyError, SpecError
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Cluster, Job
-from transom.simulation import Policy, Schedule, make_policy, simulate
+from transom.simulation import Policy, Schedule, simulate
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.verification import check_nodes, check_schedule
+from transom.simulation.policies.by_name import policy_of
 from transom.testing.requiring import require
 from transom.traces import TracedJob, Workload
 
 
 def check_policy(
-    policy: str | Policy, workloads: Iterable[Workload] | None = None, *, seed: int = 0, repeats: bool = True
+    policy: str | Policy | PriorityRule,
+    workloads: Iterable[Workload] | None = None,
+    *,
+    seed: int = 0,
+    repeats: bool = True,
 ) -> None:
     """Check that a policy satisfies what :func:`~transom.simulate` and the bench require.
 
@@ -26,7 +32,7 @@ def check_policy(
 
     Parameters
     ----------
-    policy : a policy, or the name or specification of one.
+    policy : a policy, a priority rule, or the name or specification of a policy.
     workloads : workloads to replay; by default small random ones with many ties, on eight nodes.
     seed : >= 0, for policies that draw random numbers, and for the workloads.
     repeats : whether the same seed must give the same schedule; False for policies with a time limit.
@@ -35,9 +41,11 @@ def check_policy(
     ------
     AssertionError : a condition is violated; the message names it and the workload.
     """
-    chosen: Any = make_policy(policy) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else str(getattr(policy, "name", type(policy).__name__))
-    require(callable(getattr(chosen, "decide", None)), f"{name}: has no decide(window)")
+    try:
+        chosen: Any = policy_of(policy)
+    except SpecError as error:
+        raise AssertionError(f"{name}: has no decide(window): {error}") from None
     digest = getattr(chosen, "digest", "")
     require(isinstance(digest, str), f"{name}: digest must be a text, got {digest!r}")
     rng = np.random.default_rng(seed)

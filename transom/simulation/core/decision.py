@@ -44,7 +44,7 @@ class Decision:
 class Policy(Protocol):
     """Anything that decides over windows.
 
-    A policy may have ``order``, the name of the priority rule that orders the queue it sees
+    A policy may have ``order``, the priority rule or the name of the one that orders the queue it sees
     (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins. A policy with
     ``period`` [s], > 0, is not asked at every event but at the multiples of that time, on the trace's
     clock, at which jobs wait.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import PolicyError
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models import JobTable, Window
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
@@ -73,7 +74,7 @@ class Replay:
     def __init__(
         self,
         workload: Workload,
-        order: str,
+        order: str | PriorityRule,
         period: int | None = None,
         tracker: NodeTracker | None = None,
         service: ServiceKeeper | None = None,

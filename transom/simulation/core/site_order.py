@@ -6,26 +6,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom import registry
+from transom.errors import SpecError, shown
 from transom.heuristics.priority_rules import PriorityRule
 from transom.models import JobTable
 from transom.traces.workload import Workload
 
 
-def load_rule(name: str) -> PriorityRule:
-    """The priority rule of that name.
+def load_rule(rule: str | PriorityRule) -> PriorityRule:
+    """The priority rule of a specification; a rule itself is taken as it is.
 
     Raises
     ------
-    SpecError : the name or a parameter is unknown.
+    SpecError : the name or a parameter is unknown, or it is no rule.
     """
-    rule: PriorityRule = registry.make(registry.PRIORITY_RULES, name)
-    return rule
+    made: PriorityRule = registry.make(registry.PRIORITY_RULES, rule) if isinstance(rule, str) else rule
+    if not is_rule(made):
+        raise SpecError(f"expected the name of a priority rule or a rule, which has timeless, got {shown(made)}")
+    return made
+
+
+def is_rule(thing: object) -> bool:
+    """Whether something scores jobs as a :class:`~transom.heuristics.priority_rules.PriorityRule` does."""
+    return callable(thing) and not isinstance(thing, type) and hasattr(thing, "timeless")
+
+
+def name_of_rule(rule: str | PriorityRule) -> str:
+    """What a rule is called in messages and tables: its specification, its ``name`` or that of its class."""
+    return rule if isinstance(rule, str) else str(getattr(rule, "name", getattr(rule, "__name__", type(rule).__name__)))
 
 
 def site_order(rule: PriorityRule, jobs: JobTable, now: int, origin: int) -> NDArray[np.intp]:
     """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id; for ``origin`` see
     :func:`clock_begins`."""
-    return np.lexsort((jobs.id, jobs.submit, rule(jobs, now, origin)))
+    scores = rule(jobs, now, origin)
+    if np.shape(scores) != (len(jobs),):
+        raise SpecError(f"{name_of_rule(rule)}: expected a score for each of {len(jobs)} jobs, got {shown(scores)}")
+    return np.lexsort((jobs.id, jobs.submit, scores))
 
 
 def clock_begins(rule: PriorityRule, workload: Workload) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.errors import SpecError
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Backfilling
@@ -46,7 +47,7 @@ class Continued:
     def __init__(
         self,
         workload: Workload,
-        rule: str,
+        rule: str | PriorityRule,
         backfilling: Backfilling,
         now: int,
         started: IntArray,

@@ -10,15 +10,18 @@ it are inserted.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from transom._system.compiling import as_argument, inlined, no_refcount
+from transom._system.signals import interrupt_behind
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.events import NOW, PASSED, QUEUED, STARTED
+from transom.simulation.core.site_order import name_of_rule
 
 if TYPE_CHECKING:
     from transom.heuristics.priority_rules import KernelRule, PriorityRule
@@ -60,20 +63,33 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
 
     Raises
     ------
-    SpecError : the rule does not give one row of facts per job.
+    SpecError : the rule does not give one row of facts per job, or its kernel cannot be compiled.
     """
     if rule.timeless or getattr(rule, "kernel", None) is None:
         return None
     n, timed = len(jobs), cast("KernelRule", rule)
     facts = np.array(timed.facts(jobs, origin), np.float64, order="C")
     if facts.ndim != 2 or len(facts) != n:
-        raise SpecError(f"{type(rule).__name__}: expected facts of shape ({n}, k), got {facts.shape}")
-    fill = as_argument(timed.kernel, KERNEL_ARGUMENTS)
+        raise SpecError(f"{name_of_rule(rule)}: expected facts of shape ({n}, k), got {facts.shape}")
+    fill = _compiled_kernel(timed)
     return QueueOrder(
         fill, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
         kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
         one=np.empty(1, np.int64), score=np.empty(1), at=np.zeros(3, np.int64),
     )  # fmt: skip
+
+
+def _compiled_kernel(rule: KernelRule) -> Any:
+    wanted = f"{name_of_rule(rule)}: kernel must be a function (facts, queue, count, now, scores)"
+    if inspect.ismethod(rule.kernel):
+        raise SpecError(f"{wanted}, not a method: it needs @staticmethod")
+    try:
+        return as_argument(rule.kernel, KERNEL_ARGUMENTS)
+    except Exception as error:  # whatever the compiler says, in many lines
+        if pressed := interrupt_behind(error):
+            raise pressed from None
+        why = next((line for line in map(str.strip, str(error).splitlines()[1:]) if line), str(error))
+        raise SpecError(f"{wanted} that Numba can compile: {why}") from None
 
 
 @no_refcount

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from transom import registry
-from transom.errors import SpecError
+from transom.errors import SpecError, shown
+from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Window
 from transom.simulation.core.decision import Backfilling, Decision, Policy
-from transom.simulation.core.site_order import load_rule
+from transom.simulation.core.site_order import is_rule, load_rule, name_of_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,27 +19,28 @@ class RulePolicy:
 
     Parameters
     ----------
-    rule : specification of a registered priority rule.
+    rule : specification of a registered priority rule, or a rule.
     backfilling : ``none`` stops at the first job that does not fit; ``easy`` and ``conservative``
         as in :mod:`~transom.simulation.passes.easy_backfill` and
         :mod:`~transom.simulation.passes.conservative_backfill`.
     """
 
-    rule: str
+    rule: str | PriorityRule
     backfilling: Backfilling = "none"
 
     def __post_init__(self) -> None:
+        load_rule(self.rule)
         if self.backfilling not in get_args(Backfilling):
             raise SpecError(f"unknown backfilling {self.backfilling!r}. Known: {', '.join(get_args(Backfilling))}")
 
     @property
     def name(self) -> str:
         """The name under which ``make_policy`` finds it."""
-        rule, colon, settings = self.rule.partition(":")
+        rule, colon, settings = name_of_rule(self.rule).partition(":")
         return rule + ("" if self.backfilling == "none" else f"-{self.backfilling}") + colon + settings
 
     @property
-    def order(self) -> str:
+    def order(self) -> str | PriorityRule:
         """The rule, which orders the queue."""
         return self.rule
 
@@ -72,10 +74,24 @@ def make_policy(spec: str) -> Policy:
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
         if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
-            ordering = rule + spec.removeprefix(name)
-            load_rule(ordering)
-            return RulePolicy(ordering, backfilling)
+            return RulePolicy(rule + spec.removeprefix(name), backfilling)
     raise registry.unknown("policy", name, policy_names())
+
+
+def policy_of(policy: str | Policy | PriorityRule) -> Policy:
+    """A policy: that of a specification, itself, or that of a priority rule without backfilling.
+
+    Raises
+    ------
+    SpecError : it is none of these, or as :func:`make_policy`.
+    """
+    if isinstance(policy, str):
+        return make_policy(policy)
+    if callable(getattr(policy, "decide", None)):
+        return cast("Policy", policy)
+    if not is_rule(policy):
+        raise SpecError(f"expected the name of a policy, a policy or a priority rule, got {shown(policy)}")
+    return RulePolicy(cast("PriorityRule", policy))
 
 
 def deciding(policy: Policy) -> list[Any]:
