@@ -59,7 +59,12 @@ def solution_codec(kind: str) -> SolutionCodec:
     """
     if (known := known_type(kind)) is None:
         raise DocumentError(f"problem {kind!r} is not known; known: {', '.join(kinds())}")
-    codec = known.part("solution") or _NUMBERS
+    return solution_codec_of(known)
+
+
+def solution_codec_of(kind: ProblemType | None) -> SolutionCodec:
+    """The codec of the solutions of a type of problem; of one that is not registered they are whole numbers."""
+    codec = (None if kind is None else kind.part("solution")) or _NUMBERS
     assert isinstance(codec, SolutionCodec)
     return codec
 
@@ -92,7 +97,12 @@ def _fields(kind: ProblemType) -> Codec:
 
 
 def _encode_numbers(solution: Any) -> tuple[Any, ...]:
-    return tuple(tuple(map(int, each)) if hasattr(each, "__len__") else int(each) for each in solution)
+    try:
+        return tuple(tuple(map(int, each)) if hasattr(each, "__len__") else int(each) for each in solution)
+    except (TypeError, ValueError):
+        raise DocumentError(
+            "a solution has no document: its type states no codec of solutions, and it is no list of whole numbers"
+        ) from None
 
 
 def _decode_numbers(stated: tuple[Any, ...], items: int) -> tuple[Any, ...]:

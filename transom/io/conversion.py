@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from transom.io.selection_conversion import amounts
 from transom.io.workflows.wfformat import WfFormat, workflow_of
 from transom.models import Allocation, Cluster, ConstrainedPath, FatTree, HopCost, Job, JobTable, Knapsack, Window
 from transom.models.arrays import BoolArray
+from transom.models.problem import ProblemType
 from transom.problems import documents, known_type
 from transom.result import Result
 from transom.stop import Problem
@@ -91,7 +92,16 @@ def to_document(thing: Document) -> Any:
     ------
     DocumentError : the type has no document, or a number is not finite.
     """
+    kind = getattr(thing, "kind", None)
+    if isinstance(kind, str) and known_type(kind) is None:
+        return _unregistered(kind, cast(Any, type(thing))).encode(thing)
     return codec(format_of(thing)).encode(thing)
+
+
+@cache
+def _unregistered(kind: str, model: type[Any]) -> Codec:
+    """The codec of problems whose type is not registered: the fields of their class. To read them takes the type."""
+    return codec_of(ProblemType(kind=kind, model=model))
 
 
 def _knapsack_document(problem: Knapsack) -> KnapsackDocument:

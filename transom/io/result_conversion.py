@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from transom.errors import DocumentError
-from transom.io.codec import solution_codec
+from transom.io.codec import solution_codec, solution_codec_of
 from transom.io.formats import LARGEST, FrontDocument, ResultDocument, StopDocument
+from transom.problems import known_type
 from transom.result import Result
 from transom.stop import Stop
 
@@ -21,9 +22,9 @@ def result_document(result: Result) -> ResultDocument:
 
     Raises
     ------
-    DocumentError : the problem is unknown, or a number is not finite.
+    DocumentError : the solution cannot be expressed, or a number is not finite.
     """
-    codec, solution = solution_codec(result.problem), result.solution
+    codec, solution = solution_codec_of(known_type(result.problem)), result.solution
     return ResultDocument(
         instance=result.instance,
         problem=result.problem,

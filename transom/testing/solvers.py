@@ -41,7 +41,7 @@ def check_solver(
     Parameters
     ----------
     solver : a solver, or the specification of a registered one.
-    problems : small problems of many kinds; by default the examples of every type of problem that it
+    problems : small problems of many kinds; by default the examples of every registered type of problem that it
         solves. Unsupported ones are skipped.
     reference : an exact solver for comparison; None for no comparison.
     exact : whether it proves optima without a limit.
@@ -59,7 +59,7 @@ def check_solver(
     if problems is None:
         parts = (each.part("examples") for each in problem_types() if issubclass(each.model, made.solves))
         given = [problem for examples in dict.fromkeys(parts) if examples is not None for problem in examples()]
-    require(given, f"{made.name}: no problems to solve; its type of problem has no examples")
+    require(given, f"{made.name}: no problems to solve: no registered type of its problems has examples; pass some")
     _says_what_it_takes(made, given[0])
     taken = [problem for problem in given if refusal(made, problem) is None]
     require(taken, f"{made.name}: refuses all {len(given)} problems; the first: {refusal(made, given[0])}")
@@ -106,7 +106,8 @@ def _global_state() -> dict[str, Any]:
 def _states_what_it_is(solver: Any) -> None:
     require(isinstance(solver, Solver), f"{solver!r} has not name, solves, supports and __call__")
     require(isinstance(solver.name, str) and solver.name, f"{solver!r}: name must be a text, got {solver.name!r}")
-    require(isinstance(solver.solves, type), f"{solver.name}: solves must be a type, got {solver.solves!r}")
+    types = solver.solves if isinstance(solver.solves, tuple) else (solver.solves,)
+    require(all(isinstance(each, type) for each in types), f"{solver.name}: solves must be a type, got {types[0]!r}")
     digest = getattr(solver, "digest", "")
     require(isinstance(digest, str), f"{solver.name}: digest must be a text, got {digest!r}")
 
