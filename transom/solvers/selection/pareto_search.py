@@ -19,6 +19,7 @@ _FEW = 16  # greedy selections that are handed over before anything else
 _MARKS = (200, 2000)  # numbers of points that are handed over in any case, to learn how long it takes
 _SECONDS = 0.002  # about what a portion takes
 _SHARE = 20  # what is known is handed over where the search since the last time took so many times as long
+_GUESSED, _MEASURED = 3.0, 1.4  # times as long as judging is thought to take is left for it, before and after one
 _BEGINS = 0.0015  # what a hand-over is thought to take at least, before one has been measured [s]
 _STALE = 0.1  # share of the points that came since the archive was filtered, from which that is worth its time
 _PATIENCE = 200  # neighbourhoods without anything new after which a search without any other end gives up
@@ -183,7 +184,8 @@ class Search:
 
     def _late(self) -> bool:
         # What is known has to be judged in the time that is left.
-        return self._budget.short(self._extra + 1.8 * self._slowness * self._judging(1.3 * self._points))
+        margin = _MEASURED if self._reported >= _MARKS[0] else _GUESSED
+        return self._budget.short(self._extra + margin * self._slowness * self._judging(self._points))
 
     def _report(self) -> None:
         # Some sizes are handed over to learn how long that takes, the others where the search has been long enough.
