@@ -1,8 +1,8 @@
 """A slow replay with outages that shares nothing with the engine: node by node over lists and sets, to compare with.
 
 At one instant: ends, submissions, announcements, nodes that come back, nodes that go, windows that state a number;
-then a pass. Known of the future are walltimes and announced maintenance; a failed or drained node comes back nobody
-knows when. A drained node is out as long as no job runs there.
+then a pass. Known of the future are walltimes and announced maintenance, which ends the jobs on its nodes; a failed or
+drained node comes back nobody knows when. A drained node is out as long as no job runs there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
 
 class PlainReplay:
-    """One replay; ``key`` orders the queue, ``backfilling`` is none, easy, conservative, slurm or dras."""
+    """One replay; ``key`` orders the queue, ``backfilling`` is none, first-fit, easy, conservative, slurm or dras."""
 
     def __init__(
         self, workload: Workload, rows: list[Outage], key: Key, backfilling: str, requeue: bool = True
@@ -90,7 +90,8 @@ class PlainReplay:
         return max(0, len(self.all_nodes) - len(away) - number)
 
     def expected(self, job: int) -> int:
-        return max(self.running[job] + self.by_id[job].job.walltime, self.now + 1)
+        ends = [self.leaves(node) for node in self.told.nodes.get(job, ())]
+        return max(min([self.running[job] + self.by_id[job].job.walltime, *ends]), self.now + 1)
 
     def nodes_at(self, time: int, reserved: dict[int, int] | None = None) -> int:
         """Free nodes then, by walltimes."""
@@ -175,6 +176,7 @@ class PlainReplay:
             queue.sort(key=lambda t: (*self.key(t), t.job.submit, t.job.id))
             passes = {
                 "none": self._plain,
+                "first-fit": self._first_fit,
                 "easy": self._easy,
                 "conservative": self._conservative,
                 "slurm": self._slurm,
@@ -225,6 +227,8 @@ class PlainReplay:
     def interrupt(self, job: int) -> None:
         self.told.attempts.append((job, self.running[job], self.now, self.told.nodes[job]))
         del self.running[job]
+        if self.requeue:
+            del self.told.nodes[job]
         self.replan = True
         if not self.requeue:
             self.told.end[job] = self.now
@@ -234,6 +238,20 @@ class PlainReplay:
     def _plain(self, queue: list[TracedJob]) -> None:
         while queue and self.may_start(queue[0]):
             self.start(queue.pop(0))
+
+    def _first_fit(self, queue: list[TracedJob]) -> None:
+        """A policy that knows of no maintenance: of what it offers, the replay drops what would run into it."""
+        left, offered = [len(self.idle()), *self.capacity], []
+        for r in range(len(self.capacity)):
+            left[1 + r] -= sum(self.by_id[j].job.demand[r] for j in self.running)
+        for t in queue:
+            asks = [t.job.nodes, *t.job.demand]
+            if all(a <= b for a, b in zip(asks, left, strict=True)):
+                left = [b - a for a, b in zip(asks, left, strict=True)]
+                offered.append(t)
+        for t in offered:
+            if self.may_start(t):
+                self.start(t)
 
     def shadow(self, head: TracedJob) -> int:
         return self.earliest(head, after=self.now + 1)
@@ -283,9 +301,8 @@ class PlainReplay:
                     self.replan = True
 
     def release(self) -> int:
-        """When nodes become free next."""
-        grown = [s for s in self.steps() if s > self.now and self.service_at(s) > self.service_at(s - 1)]
-        return min([self.expected(j) for j in self.running] + grown)
+        """When other nodes may be free than now."""
+        return min(s for s in self.steps() if s > self.now)
 
     def _slurm(self, queue: list[TracedJob]) -> None:
         """The main scheduler and, at the multiples of :data:`CYCLE`, a cycle with reservations of all jobs."""

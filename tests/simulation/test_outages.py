@@ -13,8 +13,9 @@ from tests.simulation.plain_outages import CYCLE, PlainReplay, choice
 from transom.errors import PolicyError, SpecError
 from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, finish, take
 from transom.learned.dras.process.state_from_window import new_decision_state
-from transom.models import PAPER, Cluster, FatTree, Job
+from transom.models import PAPER, Cluster, FatTree, Job, Window
 from transom.simulation import Schedule, simulate
+from transom.simulation.core.decision import Decision
 from transom.simulation.core.outage_log import DRAIN, FAILURE, OUTAGE_COLUMNS
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.nodes.allocator import Allocator
@@ -26,13 +27,13 @@ from transom.traces.outages import OnFailure, Outage, Outages, failures
 KEYS = {"fcfs": lambda t: (), "sjf": lambda t: (t.job.walltime,), "largest": lambda t: (-t.job.nodes,)}
 
 
-def drawn_workload(rng: np.random.Generator, overrun: bool) -> Workload:
+def drawn_workload(rng: np.random.Generator, overrun: bool, longest: int = 12) -> Workload:
     """A small workload on 8 nodes, with many ties in every column."""
     capacities = tuple(int(rng.integers(1, 6)) for _ in range(rng.integers(0, 2)))
     dependent = rng.random() < 0.5
     jobs = []
     for i in range(rng.integers(1, 13)):
-        walltime = int(rng.integers(1, 13))
+        walltime = int(rng.integers(1, longest + 1))
         parents = {int(job) for job in rng.integers(1, i + 1, rng.integers(0, 3))} if dependent and i else ()
         job = Job(
             id=i + 1,
@@ -65,6 +66,37 @@ def drawn_outages(rng: np.random.Generator) -> list[Outage]:
         drain = Outage("drain", begin, begin + int(rng.integers(1, 16)), high - low + 1, ((low, high),))
         rows.insert(int(rng.integers(0, len(rows) + 1)), drain)
     return rows
+
+
+def drawn_windows(rng: np.random.Generator) -> list[Outage]:
+    """A few windows of 8 nodes that are announced while jobs run, and now and then a failure or a drain."""
+    rows = []
+    for _ in range(rng.integers(1, 5)):
+        announced, low = int(rng.integers(0, 25)), int(rng.integers(0, 8))
+        begin, high = announced + int(rng.integers(0, 20)), int(rng.integers(low, 8))
+        ranges = ((low, high),) if rng.random() < 0.8 else ()
+        rows.append(Outage("maintenance", begin, begin + int(rng.integers(1, 12)), high - low + 1, ranges, announced))
+    if rng.random() < 0.3:
+        begin, low = int(rng.integers(0, 30)), int(rng.integers(0, 8))
+        kind = ("failure", "drain")[rng.integers(2)]
+        rows.append(Outage(kind, begin, begin + int(rng.integers(1, 12)), 1, ((low, low),)))
+    return rows
+
+
+class FirstFit:
+    """A policy that offers what fits now, and knows of no maintenance."""
+
+    def __init__(self, order: str) -> None:
+        self.order = order
+
+    def decide(self, window: Window, /) -> Decision:
+        left, start = window.available.copy(), []
+        for job in window.queue:
+            asks = np.array([job.nodes, *job.demand])
+            if (asks <= left).all():
+                left -= asks
+                start.append(job.id)
+        return Decision(start=tuple(start))
 
 
 class ByChoice:
@@ -138,6 +170,32 @@ def test_equals_a_brute_force(backfilling: str, numbers: range) -> None:
     assert gone_on > len(numbers) // 4  # nodes that were drained under a job, and left with its end
 
 
+@numbers(60, 600)
+@pytest.mark.parametrize("backfilling", ["none", "first-fit", "easy", "conservative", "slurm", "dras"])
+def test_jobs_under_which_maintenance_is_announced_end_with_its_begin(backfilling: str, numbers: range) -> None:
+    """They need none of the nodes that remain: these are free for others, for as long as they like."""
+    across = 0
+    for seed in numbers:
+        rng = np.random.default_rng(seed)
+        workload, rows = drawn_workload(rng, False, longest=40), drawn_windows(rng)
+        rule = "fcfs" if backfilling == "dras" else sorted(KEYS)[rng.integers(3)]
+        policy: Any = rule if backfilling == "none" else f"{rule}-{backfilling}"
+        if backfilling == "slurm":
+            policy = f"slurm-backfill:order={rule},interval={CYCLE},resolution=1"
+        elif backfilling == "first-fit":
+            policy = FirstFit(rule)
+        elif backfilling == "dras":
+            policy = ByChoice(workload)
+        outages = Outages(tuple(rows))
+        schedule = simulate(workload, policy, outages=outages)
+        same(workload, schedule, PlainReplay(workload, rows, KEYS[rule], backfilling))
+        assert schedule.runs is not None
+        assert check_outages(workload, schedule, schedule.runs, outages, 0) == []
+        assert schedule.outages is not None
+        across += len(schedule.outages.job)
+    assert across > len(numbers) // 3
+
+
 POLICIES = [
     "fcfs",
     "fcfs-easy",
@@ -168,6 +226,20 @@ def stated(workload: Workload, on_failure: OnFailure = "requeue") -> Outages:
         Outage("drain", 2 * end // 3, 2 * end // 3 + 10_000, 128, ((256, 383),)),
     )
     return Outages(rows, 2e8, 3600, on_failure)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_way_of_deciding_keeps_nodes_free_for_a_job_on_nodes_of_a_window(policy: str) -> None:
+    """Job 1 runs on nodes 0 to 49, which leave at 3000: the others run across that instant on those that stay."""
+    jobs = [TracedJob(Job(1, 0, 50, 100_000), 100_000)]
+    jobs += [TracedJob(Job(2 + i, 202, 1, 5000), 500) for i in range(10)]
+    workload = Workload.of(jobs, Cluster(100), "by hand")
+    outages = Outages((Outage("maintenance", 3000, 4000, 50, ((0, 49),), 100),))
+    schedule = simulate(workload, policy, outages=outages)
+    first = 600 if "period" in policy else 202
+    assert schedule.start[1:].tolist() == [first] * 10
+    assert schedule.outages is not None
+    assert schedule.outages.job.tolist() == [0]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -128,8 +128,9 @@ class Service:
             while self._coming and self._coming[0][0] == now:
                 _, _, which, row, ids, end = heappop(self._coming)
                 self._due.setdefault(which, []).append((row, ids, end))
-        elif kind == Kind.TIMER:
-            self._known += [row for row, _, _ in self._due.get(kind, ())]
+        elif kind == Kind.TIMER and kind in self._due:
+            self._known += [row for row, _, _ in self._due[kind]]
+            self._expect_interruptions()
         elif kind == Kind.NODE_UP and kind in self._due:
             self._bring_up(self._due[kind])
         elif kind == Kind.NODE_DOWN and kind in self._due:
@@ -234,6 +235,7 @@ class Service:
                 "state rarer failures, or have jobs lost"
             )
         interrupt(s, job, not lose)
+        s.jobs[job, events.WALLTIME] = self._jobs.walltime[job]
         self.release(np.array([job]))
         s.at[events.REPLAN] = 1
 
@@ -263,12 +265,31 @@ class Service:
         rows = [(k, self._rows[k]) for k in self._known]
         known = Known(away, self._taken, rows, lacking, self._ends_on(draining, now) if self._leaving else {})
         plan, serving = plan_of(known, now), int((~self._out_of_service()).sum())
-        if first or plan.changes != self._plan.after(now) or serving != self._plan.level(self._serving, now):
+        if first or plan.after(now) != self._plan.after(now) or serving != self._plan.level(self._serving, now):
             at[events.REPLAN] = 1
         self._plan, self._serving = plan, serving
         at[events.PASSED] = 0
         at[events.CHANGES] = len(plan.changes)
         at[events.COUNTERS : events.COUNTERS + 2 * len(plan.changes)] = np.array(plan.changes, np.int64).ravel()
+
+    def _expect_interruptions(self) -> None:
+        """Jobs on nodes of announced windows will run until the first of these begins: their walltimes end there.
+
+        From then on a job holds none of its nodes, within the window or not, and nothing of the further resources.
+        """
+        leaves, s, running = self._leaves(), self._state, int(self._state.at[events.RUNNING])
+        if leaves is None or not running:
+            return
+        until, busy = np.full(len(self._jobs), NEVER), self._owner != _NOWHERE
+        np.minimum.at(until, self._owner[busy], leaves[busy])
+        expected, jobs = s.expected[:running], s.expected[:running, 1].copy()
+        ends = np.minimum(expected[:, 0], until[jobs])
+        if (ends == expected[:, 0]).all():
+            return
+        s.jobs[jobs, events.WALLTIME] = ends - s.jobs[jobs, events.START]
+        order = np.lexsort((jobs, ends))
+        expected[:] = np.column_stack((ends, jobs))[order]
+        s.at[events.REPLAN] = 1
 
     def _ends_on(self, draining: BoolArray, now: int) -> dict[int, IntArray]:
         """The drained nodes on which jobs run, by the ends that are expected of these [s]."""

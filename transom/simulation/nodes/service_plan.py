@@ -27,14 +27,17 @@ class Known(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """When how many more (> 0) or fewer (< 0) nodes than before will be in service, and when windows begin."""
+    """When how many more (> 0) or fewer (< 0) nodes than before will be in service, and when windows begin.
+
+    A change of 0 says that other nodes may be in service than before: a job that needs the lasting ones may fit then.
+    """
 
     changes: tuple[tuple[int, int], ...]
     begins: tuple[int, ...]
 
-    def after(self, now: int) -> tuple[tuple[int, int], ...]:
-        """The changes that are still to come."""
-        return self.changes[bisect_right(self.changes, (now, 2**62)) :]
+    def after(self, now: int) -> list[tuple[int, int]]:
+        """The changes of numbers that are still to come."""
+        return [each for each in self.changes[bisect_right(self.changes, (now, 2**62)) :] if each[1]]
 
     def level(self, serving: int, time: int) -> int:
         """How many nodes will be in service at an instant, if so many are now."""
@@ -75,7 +78,6 @@ def plan_of(known: Known, now: int) -> Plan:
             reasons[known.leaving[time]] += 1
         serving = int((reasons == 0).sum())
         level = max(0, serving - short)
-        if level != before:
-            changes.append((time, level - before))
+        changes.append((time, level - before))
         before = level
     return Plan(tuple(changes), tuple(sorted({row.begin for _, row in known.rows if row.begin > now})))

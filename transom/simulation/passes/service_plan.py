@@ -145,12 +145,5 @@ def use_limits(jobs: IntArray, at: IntArray, job: int) -> None:
 
 @no_refcount
 def next_release(expected: IntArray, at: IntArray) -> int:
-    """When nodes become free next, by expected ends or as they come back into service."""
-    time = NEVER
-    if at[RUNNING]:
-        time = max(expected[0, 0], at[NOW] + 1)
-    for c in range(at[CHANGES]):
-        if at[COUNTERS + 2 * c + 1] > 0:
-            time = min(time, at[COUNTERS + 2 * c])
-            break
-    return time
+    """When a job for which too few idle nodes stay in service may fit: as a job ends or nodes come or go."""
+    return _next_instant(expected, at, 0, 0)
