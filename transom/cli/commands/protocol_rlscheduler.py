@@ -9,6 +9,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, remarked
+from transom.cli.output.learned_policies import RULES, ReferenceOption, card_lines, print_cards
 
 if TYPE_CHECKING:
     from transom.adapters.rlscheduler import RLScheduler
@@ -57,6 +58,7 @@ def command(
         int | None,
         typer.Option("--after", min=0, help="Sequences begin at this position of the trace or later.  [default: 0]"),
     ] = None,
+    reference: ReferenceOption = True,
     nodes: options.Nodes = None,
     json: options.Json = False,
 ) -> None:
@@ -72,6 +74,11 @@ def command(
     protocol, textbook = _rules(rules, {name: value for name, value in stated.items() if value is not None})
     entries = parse_entries(policy, backfill, textbook)
     workload, protocol = protocol.read(trace, nodes)
+    cards = card_lines(((each.label, each.policy) for each in entries), workload.cluster.num_nodes)
+    if cards and reference and not json:
+        beside = parse_entries([rule.removesuffix("-easy") for rule in RULES], backfill, textbook)
+        known = {each.spec for each in entries}
+        entries += [each._replace(label=f"{each.label} (reference)") for each in beside if each.spec not in known]
     if not textbook:
         from dataclasses import replace
 
@@ -83,6 +90,7 @@ def command(
     with progress(hidden=json) as bars:
         tasks = {each.label: bars.add_task(each.label, total=len(starts)) for each in entries}
         lines = compare(entries, workload, protocol, textbook, lambda label: bars.advance(tasks[label]))
+    print_cards(cards, json)
     if json:
         drawn = {name: getattr(protocol, name) for name in ("seed", "length", "first", "after")}
         for each in lines:

@@ -21,6 +21,7 @@ from transom.cli.options.structs import with_structs
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom.cli.output.learned_policies import ReferenceOption, card_lines, print_cards, references
 from transom.cli.output.schedule_tables import (
     By,
     breakdowns_of,
@@ -135,6 +136,7 @@ def command(
         float, typer.Option("--cool-down", min=0, help="Exclude jobs of the last SECONDS from the figures.")
     ] = 0.0,
     by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down. Repeat for several.")] = None,
+    reference: ReferenceOption = True,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures into DIR/figures.")] = True,
     formats: Annotated[
         list[Format] | None, typer.Option("--format", help="File format of the figures. Repeat for several.")
@@ -170,6 +172,7 @@ def command(
     from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.output.sentences import answer
+    from transom.simulation.policies.by_name import make_policy
     from transom.simulation.runs import repetitions, replay
     from transom.traces.job_texts import read_job_texts
     from transom.traces.outages import outage_card
@@ -192,13 +195,15 @@ def command(
     runs = chosen_runs(policy, period, seed, settings)
     read = read_under(rules, context, reading, trace, machine(nodes, cluster), runs)
     if read.protocol:
-        compare_sequences(read, runs, trace, out, tau, force, json)
+        compare_sequences(read, runs, trace, out, tau, force, json, reference)
         return
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
     workload = extended.workload
+    cards = card_lines(((run.label, make_policy(run.spec)) for run in runs), workload.cluster.num_nodes)
     broken = chosen_outages(outages, on_failure, workload.cluster.num_nodes, context)
     runs = [replace(run, outages=broken) for run in runs]
+    asked, beside = len(runs), references(runs) if cards and reference and not json else []
     details: dict[str, Any] = {"trace": str(trace), "rules": read.card, **workload.facts}
     details["policies"] = [run.label for run in runs]
     if cluster is not None:
@@ -223,21 +228,25 @@ def command(
     copies: list[list[Repetition]] = []
     groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
     with progress() as bars:
+        runs += beside
         tasks = [bars.add_task(run.label, total=len(workload) + repeats, start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
             bars.start_task(task)
-            schedule, kept = replay(workload, run, out, details, force, partial(_advance, bars, task), texts)
+            folder = None if run in beside else out
+            schedule, kept = replay(workload, run, folder, details, force, partial(_advance, bars, task), texts)
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
             schedules.append(schedule)
             replays.append(Repetition(summary(schedule, tau, trim), mean_waits(schedule, groups, trim)))
             copies.append([])
-            for each in repetitions(workload, run, jitter, repeats, out, tau, trim, force):
+            for each in repetitions(workload, run, jitter, repeats, folder, tau, trim, force):
                 copies[-1].append(each)
                 bars.advance(task)
     summaries = [each.figures for each in replays]
     repeated = [[each.figures for each in listed] for listed in copies]
-    said = answer([run.label for run in runs], replays, copies if repeats else (), jitter)
-    drawn = _draw(schedules, out / "figures", formats or [Format.png], trim) if out and figures else []
+    labels, compared = [run.label for run in runs], copies if repeats else []
+    said = answer(labels[:asked], replays[:asked], compared[:asked], jitter)
+    print_cards(cards, json)
+    drawn = _draw(schedules[:asked], out / "figures", formats or [Format.png], trim) if out and figures else []
 
     if json:
         breakdowns = [breakdowns_of(schedule, trim) for schedule in schedules]
@@ -260,13 +269,17 @@ def command(
             }
         )
         return
+    for k in range(asked, len(runs)):
+        pair = answer([labels[0], labels[k]], [replays[0], replays[k]], [compared[0], compared[k]] if repeats else ())
+        said.sentences.append(pair.sentences[0])
     print_answer(said.sentences)
     title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
     title += "" if broken is None else f", with outages, jobs on them {_BECOME[broken.on_failure]}"
     print_summaries(remarked(title, workload), runs, summaries, repeated)
     for kind in by or []:
-        print_breakdown(remarked(f"by {kind}, {schedules[0].rules} events", workload), kind, runs, schedules, trim)
-    for run, schedule in zip(runs, schedules, strict=True):
+        title = remarked(f"by {kind}, {schedules[0].rules} events", workload)
+        print_breakdown(title, kind, runs[:asked], schedules[:asked], trim)
+    for run, schedule in zip(runs[:asked], schedules, strict=False):
         if limited := limits_line(schedule):
             note(limited)
         if made := _allocations(schedule):

@@ -24,7 +24,7 @@ ChunksOption = Annotated[
 ]
 SUITED = {
     "traces", "machines", "chunks", "policy", "rules", "out", "seed", "start", "jobs", "figures", "formats", "force",
-    "json", "instances", "result",
+    "json", "instances", "result", "reference",
 }  # fmt: skip
 """Parameters of commands that go with tasks."""
 

@@ -28,7 +28,7 @@ CombineOption = Annotated[
 ]
 SUITED = {
     "traces", "policy", "period", "nodes", "gap", "combine", "out", "seed", "tau", "figures", "formats", "force",
-    "json",
+    "json", "reference",
 }  # fmt: skip
 """Parameters of ``transom simulate`` that go with workflows."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.schedule_tables import print_summaries
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compare_sequences(
-    read: Read, runs: list[Run], trace: Path, out: Path | None, tau: float, force: bool, json: bool
+    read: Read, runs: list[Run], trace: Path, out: Path | None, tau: float, force: bool, json: bool, reference: bool
 ) -> None:
     """Replay each drawn sequence on an empty machine under each policy; print means over the sequences.
 
@@ -30,22 +31,28 @@ def compare_sequences(
     tau : bound of the bounded slowdown [s].
     force : replay even what is finished there.
     json : print JSON instead of a table.
+    reference : replay simple rules beside learned policies, for the table alone.
     """
     import numpy as np
 
     from transom.simulation.output.metrics import aggregate, summary
+    from transom.simulation.policies.by_name import make_policy
     from transom.simulation.policies.clocks import clock_of
     from transom.simulation.runs import replay
 
     rules: SequenceRules = read.rules  # type: ignore[assignment]
     workload = read.workload
     starts = rules.starts(len(workload))
+    cards = card_lines(((run.label, make_policy(run.spec)) for run in runs), workload.cluster.num_nodes)
+    beside = references(runs) if cards and reference and not json else []
     if out:
         for run in runs:
             check_writable(out / f"{run.label}.{starts[0]}" / "jobs.parquet", ".parquet")
     for line in describe(workload):
         note(line)
     note(f"  sequences of {rules.length} jobs begin at {', '.join(map(str, starts))}")
+    print_cards(cards, json)
+    runs = [*runs, *beside]
     by_id = np.argsort(workload.jobs.id)
     figures: list[list[dict[str, float]]] = [[] for _ in runs]
     with progress() as bars:
@@ -58,7 +65,8 @@ def compare_sequences(
                 one = replace(run, label=f"{run.label}.{start}", rules=rules.within(sequence).replayed)
                 done = rules.length * len(rows)
                 report = partial(_advance, bars, task, done)
-                rows.append(summary(replay(sequence, one, out, details, force, report)[0], tau))
+                folder = None if run in beside else out
+                rows.append(summary(replay(sequence, one, folder, details, force, report)[0], tau))
                 bars.update(task, completed=done + rules.length)
     drawn = {name: getattr(rules, name) for name in rules.protocol}
     if json:

@@ -13,6 +13,7 @@ from transom._system.wording import counted
 from transom.cli.options.events import given, spelt
 from transom.cli.options.tasks import SUITED, read_chunks
 from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
+from transom.cli.output.learned_policies import TASK_RULES, card_lines, print_cards, references
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -41,6 +42,8 @@ def simulate_machines(context: typer.Context) -> None:
         Run(run.label, run.spec, run.seed, rules=rules.replayed)
         for run in parse_runs(options["policy"], options["seed"], make_task_policy)
     ]
+    cards = card_lines((run.label, make_task_policy(run.spec)) for run in runs)
+    beside = references(runs, TASK_RULES) if cards and options["reference"] and not options["json"] else []
     cut = {name: options[name] for name in ("machines", "chunks", "start", "jobs")}
     chunks = read_chunks(trace, **cut)
     if out:
@@ -56,13 +59,14 @@ def simulate_machines(context: typer.Context) -> None:
     bounds = [makespan_bound(each) for each in chunks]
     schedules: dict[str, list[TaskSchedule]] = {}
     with progress() as bars:
-        tasks = {run.label: bars.add_task(run.label, total=instances, start=False) for run in runs}
-        for run, stated in zip(runs, options["policy"], strict=True):
+        tasks = {run.label: bars.add_task(run.label, total=instances, start=False) for run in [*runs, *beside]}
+        for run, stated in zip([*runs, *beside], [*options["policy"], *(run.spec for run in beside)], strict=True):
             task = tasks[run.label]
             bars.start_task(task)
             details = {"trace": str(trace), "tasks": cut}
+            folder = None if run in beside else out
             schedules[run.label], kept = replay_tasks(
-                chunks, run, out, details, options["force"], partial(_advance, bars, task)
+                chunks, run, folder, details, options["force"], partial(_advance, bars, task)
             )
             bars.update(task, completed=instances, description=f"{run.label} (kept)" if kept else run.label)
             if options["json"]:
@@ -76,7 +80,9 @@ def simulate_machines(context: typer.Context) -> None:
         from transom.plot.tasks import save_task_figures
 
         kinds = [each.value for each in options["formats"] or ()] or ["png"]
-        drawn = save_task_figures(schedules, bounds, out / "figures", kinds)
+        asked = {run.label: schedules[run.label] for run in runs}
+        drawn = save_task_figures(asked, bounds, out / "figures", kinds)
+    print_cards(cards, options["json"])
     if not options["json"]:
         _print_figures(f"{work.name} under {rules.stated} events", schedules, bounds)
     if out:

@@ -22,6 +22,7 @@ from transom.cli.output.console import (
     progress,
     remarked,
 )
+from transom.cli.output.learned_policies import card_lines, print_cards, references
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -47,6 +48,7 @@ def simulate_workflows(context: typer.Context) -> None:
     from transom.cli.options.common import refuse
     from transom.errors import SpecError
     from transom.simulation.output.verification import check_schedule
+    from transom.simulation.policies.by_name import make_policy
     from transom.simulation.runs import replay, stand
     from transom.simulation.workflows.combination import combined_stream
     from transom.simulation.workflows.figures import workflow_summary
@@ -63,6 +65,8 @@ def simulate_workflows(context: typer.Context) -> None:
     stream = read_stream(options["traces"], **read)
     combination = combined_stream(stream) if options["combine"] else None
     workload = stream.workload if combination is None else combination.replayed.workload
+    cards = card_lines(((run.label, make_policy(run.spec)) for run in runs), workload.cluster.num_nodes)
+    beside = references(runs) if cards and options["reference"] and not options["json"] else []
     if out:
         for run in runs:
             check_writable(out / run.label / "jobs.parquet", ".parquet")
@@ -77,21 +81,28 @@ def simulate_workflows(context: typer.Context) -> None:
     details |= {} if combination is None else {"combined": stream.workload.digest()}
     schedules: list[Schedule] = []
     with progress() as bars:
+        runs += beside
         tasks = [bars.add_task(run.label, total=len(workload), start=False) for run in runs]
         for run, task in zip(runs, tasks, strict=True):
             bars.start_task(task)
-            schedule, kept = replay(workload, run, out, details, options["force"], partial(_advance, bars, task))
+            folder = None if run in beside else out
+            schedule, kept = replay(workload, run, folder, details, options["force"], partial(_advance, bars, task))
             bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
-            if out:
-                write_workflows(stream, schedule, out / run.label, tau, combination)
+            if folder:
+                write_workflows(stream, schedule, folder / run.label, tau, combination)
             schedules.append(schedule)
     kinds = [each.value for each in options["formats"] or ()] or ["png"]
-    drawn = _draw(stream, schedules, out / "figures", kinds) if out and options["figures"] else []
+    drawn = (
+        _draw(stream, schedules[: len(runs) - len(beside)], out / "figures", kinds)
+        if out and options["figures"]
+        else []
+    )
     if combination is not None:  # what was drawn are the jobs; figures are those of their tasks
         schedules = [combination.expanded(schedule) for schedule in schedules]
         for schedule in schedules:
             stand(check_schedule(stream.workload, schedule))
     figures = [workflow_summary(stream, schedule, tau) for schedule in schedules]
+    print_cards(cards, options["json"])
     if options["json"]:
         print_json(
             {

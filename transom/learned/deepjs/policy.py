@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from transom.errors import SpecError
-from transom.learned.checkpoints import load, weights_digest
+from transom.learned.checkpoints import Card, load, weights_digest
 from transom.learned.deepjs.network import NETWORKS, Network, first_network, named, network_of, room
 from transom.learned.deepjs.pairs import new_pairs, seen
 from transom.learned.deepjs.rollouts import decide_all
@@ -33,10 +33,12 @@ class NetworkPolicy:
     ----------
     network : scores the pairs.
     greedy : take the pair with the highest score, the first of equal ones by machines; else draw.
+    card : of the checkpoint.
     """
 
     network: Network
     greedy: bool
+    card: Card | None = None
 
     @property
     def digest(self) -> str:
@@ -98,7 +100,7 @@ def deepjs(model: str = "deepjs", greedy: Greedy = "card", seed: int = 0, networ
         raise SpecError("deepjs: seed and network are about model=untrained")
     checkpoint = load(model, "deepjs")
     chosen = bool(checkpoint.card.settings["greedy"]) if greedy == "card" else greedy == "yes"
-    return NetworkPolicy(network_of(checkpoint.card.network, checkpoint.weights), chosen)
+    return NetworkPolicy(network_of(checkpoint.card.network, checkpoint.weights), chosen, checkpoint.card)
 
 
 def untrained(network: str, seed: int) -> Network:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from transom.learned.checkpoints import load
+from transom.learned.checkpoints import Card, load
 from transom.learned.kernel.scoring import SLOTS, KernelWeights, VisibleJobs, best
 from transom.learned.kernel.weights import first_weights, read_weights
 from transom.models import Window
@@ -25,7 +25,7 @@ class KernelPolicy:
     ----------
     weights : of the network.
     backfilling : ``easy``: the job that does not fit gets a reservation, and others are backfilled around it.
-    name, digest : of the checkpoint.
+    name, digest, card : of the checkpoint.
     """
 
     order: ClassVar[str] = "fcfs"
@@ -34,6 +34,7 @@ class KernelPolicy:
     backfilling: Literal["none", "easy"] = "none"
     name: str = "kernel"
     digest: str = ""
+    card: Card | None = field(default=None, repr=False, compare=False)
 
     def pick(self, window: Window) -> int:
         """The id of the job that is to start next, whether it fits now or not."""
@@ -94,4 +95,5 @@ def kernel(model: str = "", backfill: Literal["none", "easy"] = "none") -> Kerne
     if not model:
         return KernelPolicy(first_weights(np.random.default_rng(0), "walltime and delay"), backfill)
     checkpoint = load(model, "kernel")
-    return KernelPolicy(read_weights(checkpoint.weights), backfill, checkpoint.card.name, checkpoint.card.weights)
+    card = checkpoint.card
+    return KernelPolicy(read_weights(checkpoint.weights), backfill, card.name, card.weights, card)

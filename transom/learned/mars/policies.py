@@ -10,7 +10,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.errors import SpecError
-from transom.learned.checkpoints import load
+from transom.learned.checkpoints import Card, load
 from transom.learned.kernel.scoring import KernelWeights, VisibleJobs
 from transom.learned.kernel.weights import first_weights, read_weights
 from transom.learned.mars.softmax import likeliest
@@ -34,7 +34,7 @@ class MarsLearned:
     weights : of the network.
     slots : how many waiting jobs it is shown, the first ones by submission.
     cost : weight :math:`\lambda` of what jobs cost, their node-seconds by walltime.
-    name, digest : of the checkpoint.
+    name, digest, card : of the checkpoint.
     """
 
     order: ClassVar[str] = "fcfs"
@@ -44,6 +44,7 @@ class MarsLearned:
     cost: float = 0.0
     name: str = "mars"
     digest: str = ""
+    card: Card | None = field(default=None, repr=False, compare=False)
 
     def decide(self, window: Window, /) -> Decision:
         """Decide one instant."""
@@ -109,7 +110,7 @@ def mars_learned(model: str = "", cost: float = 0.0) -> MarsLearned:
         return MarsLearned(first_weights(np.random.default_rng(0), "walltime and delay"), cost=cost)
     checkpoint = load(model, "mars")
     card = checkpoint.card
-    return MarsLearned(read_weights(checkpoint.weights), card.settings["slots"], cost, card.name, card.weights)
+    return MarsLearned(read_weights(checkpoint.weights), card.settings["slots"], cost, card.name, card.weights, card)
 
 
 def mars(

@@ -61,6 +61,6 @@ class LearnedPriority(PriorityRule):
 
     def __init__(self, model: str = "learned-priority", rollouts: int = ROLLOUTS, noise: float = NOISE) -> None:
         checkpoint = load(model, "priority", SCHEMA)
-        self.digest = checkpoint.card.weights
+        self.card, self.digest = checkpoint.card, checkpoint.card.weights
         held = checkpoint.weights
         super().__init__(np.concatenate((held["task"], held["machine"])).astype(np.float64), rollouts, noise)

@@ -68,7 +68,7 @@ class LearnedPolicy:
         self.digest = checkpoint.card.weights
         self._agent: Agent = agent_of(checkpoint)
         self.scheme = scheme_of(checkpoint.card)
-        self._card = checkpoint.card
+        self.card = checkpoint.card
         self._epsilon = epsilon
         self._anywhere = anywhere
         self._adaptation = adaptation
@@ -141,7 +141,7 @@ class LearnedPolicy:
     def _check(self, cluster: Cluster) -> None:
         if not self._anywhere and cluster is not self._checked:
             cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
-            check_cluster(self._card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
+            check_cluster(self.card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
             self._checked = cluster
 
 
