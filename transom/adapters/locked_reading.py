@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.errors import ModelError
-from transom.models.arrays import BoolArray
 from transom.traces.estimates import TAKEN
 from transom.traces.rules import ReadingRules, repaired
 from transom.traces.swf import read_log, trace_name
@@ -68,11 +67,8 @@ def read_locked(path: str | os.PathLike[str], nodes: int | None = None) -> Locke
         "neither requested time nor runtime": unasked & unknown,
         "dependency dropped: rlscheduler knows none": log.parent > 0,
     }
-    repairs = {**workload.repairs, **_counted(counts, kept)}
+    for what, jobs in counts.items():
+        workload = workload.with_repair(what, np.isin(workload.jobs.id, log.id[jobs]))
     odd = tuple(sorted(log.id[kept & unasked & unknown].tolist()))
     modelled = np.isin(workload.jobs.id, log.id[unasked]) if unasked.any() else None
-    return LockedTrace(replace(workload, repairs=repairs, origin=replace(workload.origin, modelled=modelled)), odd)
-
-
-def _counted(counts: dict[str, BoolArray], kept: BoolArray) -> dict[str, int]:
-    return {what: int((jobs & kept).sum()) for what, jobs in counts.items() if (jobs & kept).any()}
+    return LockedTrace(replace(workload, origin=replace(workload.origin, modelled=modelled)), odd)

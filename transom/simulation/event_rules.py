@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
+import numpy as np
+
 from transom import registry
 from transom.errors import SpecError
 from transom.models import JobTable
@@ -177,8 +179,8 @@ def replay_under(rules: ForeignRules, workload: Workload, policy: Policy, title:
 
 def without_dependencies(rules: EventRules, workload: Workload) -> Workload:
     """The workload as the program takes it: under rules that know no dependencies, ``repairs`` counts those dropped."""
-    waiting = len(workload.jobs.depends_on)
-    if isinstance(rules, Textbook) or not waiting:
+    if isinstance(rules, Textbook) or not workload.jobs.depends_on:
         return workload
-    repairs = {**workload.repairs, f"dependency dropped: {rules.name} knows none": waiting}
-    return replace(workload, jobs=JobTable(workload.jobs.data), repairs=repairs)
+    waiting = np.isin(workload.jobs.id, list(workload.jobs.depends_on))
+    independent = replace(workload, jobs=JobTable(workload.jobs.data))
+    return independent.with_repair(f"dependency dropped: {rules.name} knows none", waiting)

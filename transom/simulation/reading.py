@@ -9,6 +9,7 @@ import numpy as np
 
 from transom.simulation.event_rules import EventRules, SequenceRules, Textbook, without_dependencies
 from transom.traces import ReadingRules, Workload, cut, read_swf
+from transom.traces.cut import stretch
 
 
 class Sequence(NamedTuple):
@@ -59,4 +60,4 @@ def reading_under(rules: EventRules) -> ReadingRules:
 def _stretch_by_id(workload: Workload, start: int, jobs: int | None) -> Workload:
     """Consecutive jobs of a workload by id, their submission times unchanged."""
     count = len(cut(workload, start, jobs))  # which also refuses what does not lie inside
-    return workload.take(np.argsort(workload.jobs.id)[start : start + count])
+    return stretch(workload, np.argsort(workload.jobs.id)[start : start + count])

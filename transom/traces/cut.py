@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from transom.errors import ModelError
+from transom.models.arrays import IntArray
 from transom.traces.workload import Workload
 
 
@@ -26,4 +29,13 @@ def cut(workload: Workload, start: int = 0, jobs: int | None = None) -> Workload
         raise ModelError(f"{workload.name}: start must be from 0 to {number - 1}, got {start}")
     if jobs is not None and not 0 < jobs <= number - start:
         raise ModelError(f"{workload.name}: jobs must be from 1 to {number - start} from start {start} on, got {jobs}")
-    return workload.take(np.arange(start, number if jobs is None else start + jobs))
+    return stretch(workload, np.arange(start, number if jobs is None else start + jobs))
+
+
+def stretch(workload: Workload, index: IntArray) -> Workload:
+    """The jobs at ``index``; what was left out was left out of the whole trace, and ``repairs`` say so."""
+    part = workload.take(index)
+    if len(part) == len(workload):
+        return part
+    said = {what.replace("left out: ", "left out of the whole trace: "): n for what, n in part.repairs.items()}
+    return replace(part, repairs=said)

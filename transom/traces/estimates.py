@@ -149,12 +149,12 @@ def with_estimates(workload: Workload, spec: str, seed: int = 0, whose: Whose = 
     data = jobs.data.copy()
     data[chosen, WALLTIME] = model.walltimes(runtime[chosen], stream(seed, "estimates"))
     repairs = {what: count for what, count in workload.repairs.items() if what != TAKEN}
-    repairs[TAKEN if label == EXACT else f"walltime modelled: {label}"] = int(chosen.sum())
     data.flags.writeable = False
     table = JobTable._trusted(data, jobs.depends_on)
     try:
         origin = replace(workload.origin, modelled=chosen, estimates=label)
-        return replace(workload, jobs=table, repairs=repairs, origin=origin)
+        modelled = replace(workload, jobs=table, repairs=repairs, origin=origin)
+        return modelled.with_repair(TAKEN if label == EXACT else f"walltime modelled: {label}", chosen)
     except ModelError as error:
         raise ModelError(f"estimates {spec!r}: {error}") from None
 

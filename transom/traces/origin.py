@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transom._system.wording import counted
 from transom.errors import ModelError
 from transom.models.arrays import BoolArray, Frozen, IntArray
 
@@ -54,6 +55,7 @@ class Origin(Frozen):
     group : the number of the group that each job's user belongs to, below 0 where unknown, shape ``(jobs,)``; None
         where there is one.
     groups : names of groups, by number.
+    repaired : which jobs the reader changed, by what it did, shape ``(jobs,)`` each.
     apart : whether jobs keep to the nodes of their partition.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
@@ -68,6 +70,7 @@ class Origin(Frozen):
     group: IntArray | None = None
     groups: Mapping[int, str] = field(default_factory=dict)
     started: IntArray | None = None
+    repaired: Mapping[str, BoolArray] = field(default_factory=dict)
     apart: bool = False
     path: str = ""
     machine: str = ""
@@ -75,7 +78,9 @@ class Origin(Frozen):
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        return replace(self, **{name: each[index] for name, each in arrays.items() if each is not None})
+        repaired = {what: each[index] for what, each in self.repaired.items()}
+        taken = {name: each[index] for name, each in arrays.items() if each is not None}
+        return replace(self, repaired=repaired, **taken)
 
     def check(self, jobs: int) -> None:
         """Refuse facts about another number of jobs.
@@ -84,8 +89,7 @@ class Origin(Frozen):
         ------
         ModelError : an array has another shape.
         """
-        for name in _ARRAYS:
-            array = getattr(self, name)
+        for name, array in (*((name, getattr(self, name)) for name in _ARRAYS), *self.repaired.items()):
             if array is not None and array.shape != (jobs,):
                 raise ModelError(f"workload: {name} has shape {array.shape}, there are {jobs} jobs")
 
@@ -109,14 +113,16 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
         found.append(Diagnostic("MACHINE SIZE IN DOUBT", f"MACHINE SIZE IN DOUBT: {origin.machine}"))
     jobs, count, share = len(walltime), stated["jobs"], f"{100 * stated['share']:.1f} %"
     if count and not stated["perfect"]:
-        text = f"walltimes of {count:,} of {jobs:,} jobs ({share}) are not requested, but modelled: {origin.estimates}"
+        many = f"{count:,} of {counted(jobs, 'job')} ({share})"
+        text = f"walltimes of {many} are not requested, but modelled: {origin.estimates}"
         found.append(Diagnostic(f"walltimes modelled: {origin.estimates}", text))
     elif count:
-        text = f"{count:,} of {jobs:,} jobs ({share}) request no time, and their runtime is taken for it"
+        text = f"{count:,} of {counted(jobs, 'job')} ({share}) request no time, and their runtime is taken for it"
         short = f"PERFECT ESTIMATES ({share} of the jobs)"
         found.append(Diagnostic(short, f"PERFECT ESTIMATES: {text} (--estimates takes a model)"))
     elif stated["perfect"]:
-        text = f"PERFECT ESTIMATES: each of the {jobs:,} jobs requests exactly its runtime"
+        whose = "the job" if jobs == 1 else f"each of the {jobs:,} jobs"
+        text = f"PERFECT ESTIMATES: {whose} requests exactly its runtime"
         found.append(Diagnostic("PERFECT ESTIMATES", text))
     if not origin.apart and (partitions := origin.partitions(nodes * runtime)):
         listed = "; ".join(map(str, partitions))

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 
 from transom import registry
+from transom._system.wording import counted
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import IntArray
 from transom.rng import stream
@@ -249,7 +250,7 @@ def _row(cells: dict[str, str], nodes: int) -> Outage:
 def _beyond(row: Outage, nodes: int) -> str:
     if row.ranges:
         return f"states node {max(high for _, high in row.ranges)}, the machine has 0 to {nodes - 1}"
-    return f"states {row.number} nodes, the machine has {nodes}"
+    return f"states {counted(row.number, 'node')}, the machine has {nodes:,}"
 
 
 def _instant(cells: dict[str, str], name: str) -> int:

@@ -10,6 +10,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from transom._system.wording import counted
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models import Cluster, JobTable
 from transom.models.arrays import BoolArray, IntArray
@@ -158,8 +159,8 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         sieve.drop(log.walltime <= 0, "left out: no requested time")
     if nodes is None:
         nodes = int(size[sieve.keep].max(initial=0))
-        sieve.repairs[f"machine size taken from the largest job ({nodes} nodes)"] = 1
-    condition = f"size {{}} exceeds the {nodes} nodes of the machine"
+        sieve.repairs[f"machine size taken from the largest job ({counted(nodes, 'node')})"] = 1
+    condition = f"size {{}} exceeds the {counted(nodes, 'node')} of the machine"
     sieve.refuse_or_drop(size > nodes, rules.oversized, LARGER, condition, size)
     apart = _refuse_or_drop_too_large_for_partition(sieve, size, rules)
     long = runtime > walltime
@@ -217,6 +218,7 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
                 groups=log.groups,
                 started=np.where(stated, log.submit[keep] + wait, UNKNOWN) if stated.any() else None,
                 path=sieve.path,
+                repaired={what: left for what, each in sieve.marks.items() if (left := each[keep]).any()},
             ),
         )
     except ModelError as error:
@@ -233,15 +235,14 @@ def _kept_apart(workload: Workload, stated: PartitionNodes) -> Workload:
     cluster = Cluster(
         workload.cluster.num_nodes, tuple(name for name, _, _ in made), tuple(capacity for _, capacity, _ in made)
     )
-    unknown = int((~np.isin(origin.partition, list(stated.sizes))).sum())
-    repairs = {"partition of unknown size: may use any node": unknown} if unknown else {}
-    return replace(
+    made_apart = replace(
         workload,
         cluster=cluster,
         jobs=JobTable(np.hstack((jobs.data, demand.T)), jobs.depends_on),
-        repairs={**workload.repairs, **repairs},
         origin=replace(origin, apart=True),
     )
+    unknown = ~np.isin(origin.partition, list(stated.sizes))
+    return made_apart.with_repair("partition of unknown size: may use any node", unknown)
 
 
 def _line_of(message: str, log: LoggedJobs) -> str:
@@ -258,10 +259,12 @@ class _Sieve:
         self.path = path
         self.keep: BoolArray = np.ones(len(log.line), dtype=bool)
         self.repairs: dict[str, int] = {}
+        self.marks: dict[str, BoolArray] = {}
 
     def count(self, what: str, jobs: BoolArray) -> None:
         if number := int((jobs & self.keep).sum()):
             self.repairs[what] = number
+            self.marks[what] = jobs & self.keep
 
     def drop(self, bad: BoolArray, reason: str) -> None:
         self.count(reason, bad)

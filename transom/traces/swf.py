@@ -77,7 +77,7 @@ def read_swf(
         workload = replace(workload, origin=replace(workload.origin, machine=doubt))
     if nodes or not header.told_by:
         return workload
-    repairs = {f"machine size taken from {header.told_by} ({workload.cluster.num_nodes} nodes)": 1}
+    repairs = {f"machine size taken from {header.told_by} ({counted(workload.cluster.num_nodes, 'node')})": 1}
     return replace(workload, repairs=repairs | dict(workload.repairs))
 
 

@@ -40,7 +40,7 @@ class Workload(Frozen):
     runtime : real runtimes [s], > 0, shape ``(jobs,)``; one job after another must end before 2**62 s,
         and their node-seconds add up to less. By default readers cut runtimes to the walltime, so
         a runtime exceeds the walltime only on request.
-    repairs : changes and omissions of the reader: rule -> number of jobs.
+    repairs : changes and omissions of the reader: rule -> number of jobs. Omissions are those of the whole trace.
     origin : where the jobs come from; neither compared nor part of the digest.
     first_submission : first submission of the whole trace [s], at most that of these jobs; None: that of these jobs.
 
@@ -137,7 +137,18 @@ class Workload(Frozen):
             here = set(jobs.id.tolist())
             kept = {job: tuple(p for p in parents if p in here) for job, parents in jobs.depends_on.items()}
             jobs = JobTable(jobs.data, kept)
-        return replace(self, jobs=jobs, runtime=self.runtime[index], origin=self.origin.take(index))
+        origin, repairs = self.origin.take(index), dict(self.repairs)
+        if len(jobs) < len(self):
+            repairs |= {what: int(each.sum()) for what, each in origin.repaired.items() if what in repairs}
+            repairs = {what: count for what, count in repairs.items() if count}
+        return replace(self, jobs=jobs, runtime=self.runtime[index], repairs=repairs, origin=origin)
+
+    def with_repair(self, what: str, jobs: BoolArray) -> Workload:
+        """The same with a change of the reader to these jobs, a mask, counted in ``repairs`` if it has any."""
+        if not jobs.any():
+            return self
+        origin = replace(self.origin, repaired={**self.origin.repaired, what: jobs})
+        return replace(self, repairs={**self.repairs, what: int(jobs.sum())}, origin=origin)
 
     def to_frame(self) -> pl.DataFrame:
         """A polars data frame with a row per job: the columns of :meth:`JobTable.to_frame`, then ``runtime`` [s]."""

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tests.cli.conftest import Ran
 from transom.cli import run
 from transom.simulation import simulate
 from transom.simulation.output.recording import read_schedule
@@ -142,3 +144,44 @@ def test_ctrl_c_leaves_whole_files_or_none_and_the_next_run_goes_on(trace: Path,
     before = (out / "fcfs-easy" / "jobs.parquet").stat().st_mtime_ns
     assert run(["simulate", str(trace), "--policy", "fcfs-easy", "--out", str(out), "--no-figures"]) == 0
     assert (out / "fcfs-easy" / "jobs.parquet").stat().st_mtime_ns == before
+
+
+def test_times_are_in_the_unit_that_they_need(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    """Waits of 0, 10 and 20 s, then of jobs that are a thousand times as long; one of 9 s beside those of minutes."""
+    for scale, unit, mean, longest in (
+        (1, "s", "10.00", "20.0"),
+        (1000, "h", "2.78", "5.6"),
+        (100, "min", "16.67", "33.3"),
+    ):
+        lines = [f"{k} 0 -1 {10 * scale} 4 -1 -1 4 {10 * scale} -1 1 1 1 1 1 1 -1 -1" for k in (1, 2, 3)]
+        path = tmp_path / f"{unit}.swf"
+        path.write_text("\n".join(["; MaxProcs: 4", *lines, ""]))
+        out = transom("simulate", path, "--policy", "fcfs", "--by", "mode").out
+        assert f"mean wait [{unit}]" in out
+        assert f"max wait [{unit}]" in out
+        row = next(line.split() for line in out.splitlines() if line.startswith(" fcfs "))
+        assert row[1] == mean
+        assert row[3] == longest
+    path.write_text(path.read_text() + "4 2991 -1 5 4 -1 -1 4 5 -1 1 1 1 1 1 1 -1 -1\n")
+    assert "mean wait [min]" in transom("simulate", path, "--policy", "fcfs").out
+
+
+def test_a_finished_recording_is_read_where_nothing_can_be_written(
+    transom: Callable[..., Ran], trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    asked = "simulate", trace, "--policy", "fcfs-easy", "--out", tmp_path, "--no-figures"
+    first = transom(*asked)
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    assert transom(*asked).out == first.out
+    ran = transom(*asked, "--policy", "fcfs")
+    assert ran.status == 2
+    assert "fcfs/jobs.parquet: cannot be written: Permission denied" in ran.err
+
+
+def test_one_node_is_counted_in_the_singular(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    path = tmp_path / "one.swf"
+    path.write_text("1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n")
+    assert "machine size taken from the largest job (1 node)" in transom("simulate", path, "--policy", "fcfs").err

@@ -211,3 +211,17 @@ def test_facts_equal_a_recount_of_the_recorded_jobs(
     assert f"{policy['users']['longer']} of {len(users)} users would have waited longer" in printed
     assert run([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["answer"] == told, "read from the folder, it is the same"
+
+
+@pytest.mark.fast
+def test_identical_replays_are_no_range() -> None:
+    before, after = replay(7200), replay(3600)
+    assert said(before, after, copies=[[before] * 3, [after] * 3]) == [
+        "p1 instead of p0 would have cut the mean wait by 50 % (2 h to 1 h); the longest wait would have stayed at "
+        "2 h.",
+        "The trace does not say whose jobs these are.",
+        "Each of 3 further replays with another seed is identical: nothing is drawn (--jitter moves submissions).",
+    ]
+    assert said(before, copies=[[before]])[-1].startswith("A further replay with another seed is identical: ")
+    drawn = said(before, after, copies=[[before] * 3, [after, replay(3000), after]])
+    assert drawn[-1] == "In brackets: the range over 3 further replays with other seeds."

@@ -9,6 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.output.console import number, print_json, print_table, remark
+from transom.cli.output.schedule_tables import TIME, sized
 
 if TYPE_CHECKING:
     import polars as pl
@@ -232,8 +233,8 @@ def _print_tests(tests: list[tuple[dict[str, Any], str, list[Pair], Friedman]]) 
 
 
 _METRICS = {  # heading: metric, unit, digits
-    "mean wait [h]": ("mean_wait", 3600, 2),
-    "p95 wait [h]": ("p95_wait", 3600, 2),
+    "mean wait": ("mean_wait", TIME, 2),
+    "p95 wait": ("p95_wait", TIME, 2),
     "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
     "utilisation [%]": ("utilisation", 0.01, 1),
 }
@@ -245,15 +246,19 @@ def _print_replays(replayed: pl.DataFrame) -> None:
     from transom.simulation.policies.clocks import clock_remarks
 
     for (name, instance), rows in replayed.group_by("set", "instance", maintain_order=True):
+        columns = dict(
+            sized(heading, *each, rows.filter(pl.col("metric") == each[0])["mean"])
+            for heading, each in _METRICS.items()
+        )
         cells = []
         for (policy,), measured in rows.group_by("policy", maintain_order=True):
             line = [str(policy), str(measured["runs"][0]), str(measured["failed"][0])]
-            for metric, unit, digits in _METRICS.values():
+            for metric, unit, digits in columns.values():
                 found = measured.filter(pl.col("metric") == metric)
                 line.append("-" if not len(found) else _replayed(found.row(0, named=True), unit, digits))
             cells.append(line)
         title = f"{name}: a sequence of windows ({str(instance)[:8]}); means over seeds (from the least to the largest)"
-        print_table(title, ["policy", "runs", "failed", *_METRICS], cells)
+        print_table(title, ["policy", "runs", "failed", *columns], cells)
         for text in clock_remarks(rows.select("policy", "clock").unique(maintain_order=True).iter_rows()):
             remark(text)
 

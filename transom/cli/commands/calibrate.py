@@ -13,7 +13,7 @@ from transom.cli.options import completion
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
-from transom.cli.output.schedule_tables import limits_held, limits_line
+from transom.cli.output.schedule_tables import limits_held, limits_line, time_unit
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -80,11 +80,17 @@ def command(
             }
         )
         return
-    columns = ("median error", "90 % within", "order kept", "logged wait [h]", "replayed [h]", "distance")
+    every = [one for groups in found.values() for one in groups.values()]
+    sign, unit = time_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)
+    columns = ("median error", "90 % within", "order kept", f"logged wait [{sign}]", f"replayed [{sign}]", "distance")
     print_table(
         f"{workload.name}: starts of the replay beside those of the log",
         ["policy", "jobs of", "jobs", *columns],
-        [[label, name, str(one.jobs), *_cells(one)] for label, groups in found.items() for name, one in groups.items()],
+        [
+            [label, name, str(one.jobs), *_cells(one, unit)]
+            for label, groups in found.items()
+            for name, one in groups.items()
+        ],
         left=2,
     )
     for line in lines:
@@ -113,13 +119,13 @@ def sentence(one: Calibration) -> str:
     return f"{near}{kept}; {wait}: {trust}."
 
 
-def _cells(one: Calibration) -> list[str]:
+def _cells(one: Calibration, unit: float) -> list[str]:
     return [
         _time(one.error_median),
         _time(one.error_p90),
         number(100 * one.order_agreement_queued, 1) + " %",
-        number(one.logged_wait / 3600, 2),
-        number(one.replayed_wait / 3600, 2),
+        number(one.logged_wait / unit, 2),
+        number(one.replayed_wait / unit, 2),
         number(one.wait_distance, 3),
     ]
 

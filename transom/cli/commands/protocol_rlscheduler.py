@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, remarked
@@ -86,7 +87,7 @@ def command(
     starts = protocol.starts(len(workload))
     for line in describe(workload):
         note(line)
-    note(f"  sequences of {protocol.length} jobs begin at {', '.join(map(str, starts))}")
+    note(f"  sequences of {counted(protocol.length, 'job')} begin at {', '.join(map(str, starts))}")
     with progress(hidden=json) as bars:
         tasks = {each.label: bars.add_task(each.label, total=len(starts)) for each in entries}
         lines = compare(entries, workload, protocol, textbook, lambda label: bars.advance(tasks[label]))
@@ -99,7 +100,7 @@ def command(
     said = lines[0]["rules"]
     title = (
         f"{workload.name} under {said} events, {'EASY' if backfill == 'easy' else 'no'} backfilling: "
-        f"{len(starts)} sequences of {protocol.length:,} jobs (seed {protocol.seed})"
+        f"{counted(len(starts), 'sequence')} of {counted(protocol.length, 'job')} (seed {protocol.seed})"
     )
     _print(remarked(title, workload), lines)
 
@@ -127,11 +128,13 @@ def _rules(text: str, stated: dict[str, Any]) -> tuple[RLScheduler, bool]:
 
 def _print(title: str, lines: list[dict[str, Any]]) -> None:
     from transom.adapters.rlscheduler_protocol import SIGNED
+    from transom.cli.output.schedule_tables import time_unit
     from transom.simulation.policies.clocks import clock_remarks
 
+    sign, unit = time_unit((each["wait"] for each in lines), 2)
     published = [each["published"] for each in lines]
     columns = [
-        "policy", "backfilling", "clock", "bounded slowdown", "median", "its 95 % limits", "wait [h]", "slowdown",
+        "policy", "backfilling", "clock", "bounded slowdown", "median", "its 95 % limits", f"wait [{sign}]", "slowdown",
         "utilisation [%]", *(["published"] if any(published) else []),
     ]  # fmt: skip
     rows = []
@@ -144,7 +147,7 @@ def _print(title: str, lines: list[dict[str, Any]]) -> None:
             number(line["bounded_slowdown"]),
             number(line["medians"]["bounded_slowdown"]),
             "-" if limits is None else f"{number(limits[0])} to {number(limits[1])}",
-            number(line["wait"] / 3600),
+            number(line["wait"] / unit),
             number(line["slowdown"], 1),
             number(100 * line["utilisation"], 1),
             *([number(beside["bounded_slowdown"] or float("nan"))] if beside else []),

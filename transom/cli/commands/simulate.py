@@ -20,7 +20,7 @@ from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
 from transom.cli.options.tasks import ChunksOption, MachinesOption
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows
-from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom.cli.output.console import check_recording, check_writable, describe, note, print_json, progress, remarked
 from transom.cli.output.learned_policies import ReferenceOption, card_lines, print_cards, references
 from transom.cli.output.schedule_tables import (
     By,
@@ -168,7 +168,7 @@ def command(
     by task and by workflow. --gap draws when each is submitted, and --combine combines compatible tasks.
     """
     from transom.errors import SpecError
-    from transom.simulation.output.answer import Repetition
+    from transom.simulation.output.answer import Repetition, identical
     from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.output.sentences import answer
@@ -216,7 +216,7 @@ def command(
     if out:
         # Before the work, not after it.
         for run in runs:
-            check_writable(out / run.label / "jobs.parquet", ".parquet")
+            check_recording(out / run.label)
         if figures:
             check_writable(out / "figures" / "timeline.png", ".png")
     for line in describe(workload) + extended.lines:
@@ -275,6 +275,8 @@ def command(
     print_answer(said.sentences)
     title = f"{workload.name} under {schedules[0].rules} events{extended.title}"
     title += "" if broken is None else f", with outages, jobs on them {_BECOME[broken.on_failure]}"
+    if not jitter and identical(replays, copies):  # a deviation would say how much is noise
+        repeated = [[] for _ in runs]
     print_summaries(remarked(title, workload), runs, summaries, repeated)
     for kind in by or []:
         title = remarked(f"by {kind}, {schedules[0].rules} events", workload)

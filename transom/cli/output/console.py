@@ -229,3 +229,14 @@ def check_writable(path: Path, *endings: str) -> None:
             pass
     except OSError as error:
         raise DocumentError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def check_recording(folder: Path) -> None:
+    """Fail early if a replay cannot be recorded; what is recorded there may be all that is wanted, and is only read.
+
+    Raises
+    ------
+    DocumentError : as of :func:`check_writable`.
+    """
+    if not (folder / "jobs.parquet").exists():
+        check_writable(folder / "jobs.parquet", ".parquet")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.output.console import note, remark
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _stated(card: Any, nodes: int | None) -> str:
     said = f"checkpoint {card.name}, trained on {card.trained_on}; validated on {card.validated_on or 'nothing'}"
     made = card.cluster.get("nodes")
     if made is not None and nodes is not None and made != nodes:
-        said += f"; made for {made:,} nodes, used on {nodes:,}"
+        said += f"; made for {counted(made, 'node')}, used on {nodes:,}"
     return said if said.isprintable() else ascii(said)  # a file from elsewhere may hold what steers a terminal
 
 

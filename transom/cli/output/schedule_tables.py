@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from transom._system.wording import counted
 from transom.cli.output.console import number, print_table, remark
 
 if TYPE_CHECKING:
@@ -24,11 +26,14 @@ class By(StrEnum):  # typer takes no list of literals
     week = "week"
 
 
+TIME = 0
+"""Instead of a unit: hours, minutes or seconds, as the values of a column need them."""
+
 _COLUMNS = {
-    "mean wait [h]": ("mean_wait", 3600, 2),
-    "median wait [h]": ("median_wait", 3600, 2),
-    "max wait [h]": ("max_wait", 3600, 1),
-    "mean response [h]": ("mean_response", 3600, 2),
+    "mean wait": ("mean_wait", TIME, 2),
+    "median wait": ("median_wait", TIME, 2),
+    "max wait": ("max_wait", TIME, 1),
+    "mean response": ("mean_response", TIME, 2),
     "mean slowdown": ("mean_slowdown", 1, 1),
     "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
     "utilisation [%]": ("utilisation", 0.01, 1),
@@ -56,7 +61,7 @@ def print_summaries(
     runs: list[Run],
     summaries: list[dict[str, float]],
     repeated: list[list[dict[str, float]]],
-    over: str = "repetitions",
+    over: str = "repetition",
 ) -> None:
     """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations."""
     from transom.simulation.output.metrics import aggregate
@@ -67,21 +72,44 @@ def print_summaries(
         mean, deviation = aggregate(many)[name]
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
 
+    def values(name: str) -> list[float]:
+        return [aggregate(many)[name][0] if many else one[name] for one, many in zip(summaries, repeated, strict=True)]
+
     columns: dict[str, tuple[str, float, int]] = {}
     shown = {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}
     shown |= _OUTAGE_COLUMNS if "failures" in summaries[0] else {}
-    for heading, column in shown.items():
+    for figure, stated in shown.items():
+        heading, column = sized(figure, *stated, values(stated[0]))
         columns[heading] = column
         if column[0] == "utilisation":
-            each = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
-            columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in each}
+            further = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
+            columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in further}
     rows = [
         [run.label, *(cell(*column, one, many) for column in columns.values())]
         for run, one, many in zip(runs, summaries, repeated, strict=True)
     ]
-    means = f"; mean ± deviation over {len(repeated[0])} {over}" if repeated[0] else ""
+    means = f"; mean ± deviation over {counted(len(repeated[0]), over)}" if repeated[0] else ""
     print_table(title + means, ["policy", *columns], rows)
     _print_clocks(runs)
+
+
+def time_unit(seconds: Iterable[float], digits: int) -> tuple[str, int]:
+    """The unit of a column of times, and its seconds: by the longest; a shorter one where a time would read as zero."""
+    known = [abs(each) for each in seconds if each and not math.isnan(each)]
+    longest, shortest = max(known, default=math.inf), min(known, default=math.inf)
+    units = (("h", 3600), ("min", 60))
+    suits = (each for each in units if longest >= each[1] and shortest >= 0.5 * each[1] / 10**digits)
+    return next(suits, ("s", 1))
+
+
+def sized(
+    heading: str, name: str, unit: float, digits: int, values: Iterable[float]
+) -> tuple[str, tuple[str, float, int]]:
+    """A column with its heading: of times, in the unit that its values need."""
+    if unit != TIME:
+        return heading, (name, unit, digits)
+    sign, unit = time_unit(values, digits)
+    return f"{heading} [{sign}]", (name, unit, digits)
 
 
 def print_answer(sentences: Sequence[str]) -> None:
@@ -97,14 +125,27 @@ def print_answer(sentences: Sequence[str]) -> None:
 
 def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
     """One row per run and mode, size class or week."""
+    parts = [breakdowns_of(schedule, trim)[kind.value] for schedule in schedules]
+    groups = [group for part in parts for group in part.values()]
+    mean, most = (
+        time_unit((each[name] for each in groups), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
+    )
     rows = []
-    for run, schedule in zip(runs, schedules, strict=True):
-        for label, group in breakdowns_of(schedule, trim)[kind.value].items():
+    for run, part in zip(runs, parts, strict=True):
+        for label, group in part.items():
             shares = [number(100 * group["job_share"], 2), number(100 * group["node_hour_share"], 2)]
-            waits = [number(group["mean_wait"] / 3600), number(group["max_wait"] / 3600, 1)]
+            waits = [number(group["mean_wait"] / mean[1]), number(group["max_wait"] / most[1], 1)]
             hops = [number(group[name], digits) for name, digits in _HOPS.items() if name in group]
             rows.append([run.label, label, str(group["jobs"]), *shares, *waits, *hops])
-    columns = ["policy", str(kind), "jobs", "jobs [%]", "node-hours [%]", "mean wait [h]", "max wait [h]"]
+    columns = [
+        "policy",
+        str(kind),
+        "jobs",
+        "jobs [%]",
+        "node-hours [%]",
+        f"mean wait [{mean[0]}]",
+        f"max wait [{most[0]}]",
+    ]
     if rows and len(rows[0]) > len(columns):
         columns += list(_HOP_COLUMNS)
     print_table(title, columns, rows)

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output.console import check_writable, describe, note, print_json, progress, remarked
+from transom._system.wording import counted
+from transom.cli.output.console import check_recording, describe, note, print_json, progress, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.schedule_tables import print_summaries
 
@@ -47,10 +48,10 @@ def compare_sequences(
     beside = references(runs) if cards and reference and not json else []
     if out:
         for run in runs:
-            check_writable(out / f"{run.label}.{starts[0]}" / "jobs.parquet", ".parquet")
+            check_recording(out / f"{run.label}.{starts[0]}")
     for line in describe(workload):
         note(line)
-    note(f"  sequences of {rules.length} jobs begin at {', '.join(map(str, starts))}")
+    note(f"  sequences of {counted(rules.length, 'job')} begin at {', '.join(map(str, starts))}")
     print_cards(cards, json)
     runs = [*runs, *beside]
     by_id = np.argsort(workload.jobs.id)
@@ -101,8 +102,10 @@ def compare_sequences(
             }
         )
         return
-    title = f"{workload.name} under {rules.stated} events, sequences of {rules.length:,} jobs (seed {rules.seed})"
-    print_summaries(remarked(title, workload), runs, [rows[0] for rows in figures], figures, "sequences")
+    title = (
+        f"{workload.name} under {rules.stated} events, sequences of {counted(rules.length, 'job')} (seed {rules.seed})"
+    )
+    print_summaries(remarked(title, workload), runs, [rows[0] for rows in figures], figures, "sequence")
     if out:
         note(f"jobs and decisions: {out}/LABEL.START/jobs.parquet, decisions.parquet")
 

@@ -12,7 +12,7 @@ import typer
 from transom._system.wording import counted
 from transom.cli.options.events import given, spelt
 from transom.cli.options.tasks import SUITED, read_chunks
-from transom.cli.output.console import check_writable, note, number, print_json, print_table, progress
+from transom.cli.output.console import check_recording, note, number, print_json, print_table, progress
 from transom.cli.output.learned_policies import TASK_RULES, card_lines, print_cards, references
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def simulate_machines(context: typer.Context) -> None:
     chunks = read_chunks(trace, **cut)
     if out:
         for run in runs:
-            check_writable(out / run.label / "jobs.parquet", ".parquet")
+            check_recording(out / run.label)
     work = chunks[0]
     instances = sum(int(each.instances.sum()) for each in chunks)
     jobs = sum(len(each.job_ids) for each in chunks)

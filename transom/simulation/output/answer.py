@@ -8,6 +8,7 @@ these two with probability (n - 1) / (n + 1), for n copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any, NamedTuple
 
 Waits = dict[str, dict[str, tuple[int, float]]]
@@ -98,6 +99,16 @@ class Comparison(NamedTuple):
             "users": None if self.users is None else self.users._asdict(),
             "groups": groups,
         }
+
+
+def identical(replays: Sequence[Repetition], copies: Sequence[Sequence[Repetition]]) -> bool:
+    """Whether all copies have the figures of their replays: nothing was moved or drawn. Missing figures are equal."""
+    return all(
+        value == replay.figures[name] or (isnan(value) and isnan(replay.figures[name]))
+        for replay, of in zip(replays, copies, strict=True)
+        for copy in of
+        for name, value in copy.figures.items()
+    )
 
 
 def compare(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from transom.simulation.output.answer import Change, Comparison, GroupChange, Repetition, Users, compare
+from transom.simulation.output.answer import Change, Comparison, GroupChange, Repetition, Users, compare, identical
 
 _HEADS = {
     "partition": ("By partition", "partitions"),
@@ -55,13 +55,20 @@ def answer(
         "jitter": jitter if repeats else None,
         "policies": [each.document() for each in comparisons],
     }
+    same = bool(repeats) and not jitter and identical(replays, copies)
+    if same:  # a range over identical replays would say how much is noise
+        comparisons = [compare(policy, first, each) for policy, each in zip(policies[1:], replays[1:], strict=True)]
+        plain = []
     said = [sentence for each in comparisons for sentence in _compared(policies[0], each)] or _alone(
         policies[0], first, plain
     )
     waited = not all(map(_nobody_waits, comparisons)) if comparisons else not _idle(first, plain)
     if comparisons and waited and not comparisons[0].users:
         said.append("The trace does not say whose jobs these are.")
-    if repeats and waited:
+    if same:
+        each = f"Each of {repeats} further replays" if repeats > 1 else "A further replay"
+        said.append(f"{each} with another seed is identical: nothing is drawn (--jitter moves submissions).")
+    elif repeats and waited:
         moved = f" with submissions moved by up to {jitter} s" if jitter else " with other seeds"
         copy = f"{repeats} further replays{moved}" if repeats > 1 else f"a further replay{moved}"
         said.append(f"In brackets: the range over {copy}.")
