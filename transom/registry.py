@@ -17,7 +17,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -217,6 +217,27 @@ def labelled(text: str) -> tuple[str, str]:
     if equals:
         raise SpecError(f"label {label!r}: expected {_LABELS}")
     return name, text
+
+
+def labelled_apart(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The same of several texts: where labels would be the same name, they also state the settings that differ.
+
+    ``mars`` and ``mars:min=16`` are ``mars`` and ``mars-min-16``.
+
+    Raises
+    ------
+    SpecError : a text is malformed.
+    """
+    pairs = [labelled(text) for text in texts]
+    found = []
+    for (label, spec), text in zip(pairs, texts, strict=True):
+        same = [parse(of)[1] for (name, of), whole in zip(pairs, texts, strict=True) if name == label and of == whole]
+        if spec == text and len(same) > 1:
+            own = parse(spec)[1]
+            stated = [key for key in own if any(other.get(key) != own[key] for other in same)]
+            label = re.sub("[^A-Za-z0-9._-]+", "-", "-".join([label, *(f"{key}-{own[key]}" for key in stated)]))[:100]
+        found.append((label, spec))
+    return found
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

@@ -12,7 +12,7 @@ import numpy as np
 from transom.adapters.rlscheduler import RLScheduler
 from transom.bench.score.limits import median_limits
 from transom.errors import SpecError
-from transom.registry import labelled
+from transom.registry import labelled_apart
 from transom.simulation import Schedule, make_policy, simulate
 from transom.simulation.core.decision import Policy
 from transom.simulation.event_rules import Textbook, suited_policy
@@ -75,8 +75,7 @@ def parse_entries(policies: Sequence[str], backfill: Backfill, textbook: bool) -
         one.
     """
     entries: list[Entry] = []
-    for text in policies:
-        label, spec = labelled(text)
+    for label, spec in labelled_apart(policies):
         policy: Any = make_policy(spec)
         stated = getattr(policy, "backfilling", "none")
         if stated != "none":

@@ -28,7 +28,8 @@ def split(workflow: Workflow, largest: int) -> list[Part]:
     """Cut a workflow into :math:`2^k` parts of at most ``largest`` tasks, k as small as possible.
 
     The parts are pieces of a topological order, level by level, whose sizes differ by one at most. Edges between parts
-    lead from earlier to later ones, so that parts never wait for each other in a cycle.
+    lead from earlier to later ones, so that parts never wait for each other in a cycle. With ``largest`` 1, 2^k may be
+    more than there are tasks: a workflow has at least one, so the parts without any are left out.
 
     Parameters
     ----------

@@ -64,7 +64,10 @@ class Run:
 
 
 def parse_runs(policies: list[str], seed: int = 0, make: Callable[[str], Any] = make_policy) -> list[Run]:
-    """Runs from ``[LABEL=]SPEC``; the label is the policy's name unless given, and ``make`` builds the policy.
+    """Runs from ``[LABEL=]SPEC``; ``make`` builds the policy.
+
+    Unless given, the label is the policy's name, with the settings that differ where others have that name
+    (:func:`~transom.registry.labelled_apart`).
 
     Raises
     ------
@@ -72,8 +75,7 @@ def parse_runs(policies: list[str], seed: int = 0, make: Callable[[str], Any] = 
         pictures, or two runs have one.
     """
     runs: list[Run] = []
-    for text in policies:
-        label, spec = registry.labelled(text)
+    for label, spec in registry.labelled_apart(policies):
         if label.lower() == FIGURES:
             raise SpecError(f"label {label!r}: a policy cannot be called so: {FIGURES}/ is the folder of pictures")
         make(spec)

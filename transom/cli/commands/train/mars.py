@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
-from transom.cli.options.workflows import GapOption, holds_workflows, read_stream
+from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows, read_stream
 from transom.cli.output.console import check_folder, describe, note, number, print_json, remark
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def command(
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "mars",
     threads: train_options.Threads = 1,
     gap: GapOption = None,
+    combine: CombineOption = False,
     json: options.Json = False,
     nodes: options.Nodes = None,
 ) -> None:
@@ -103,7 +104,7 @@ def command(
     from transom.learned.training.command import training_command
 
     settings = MarsTraining(**train_options.settings_of(context, MarsTraining))
-    part = _read(traces, first, nodes, gap, seed)
+    part = _read(traces, first, nodes, gap, seed, combine)
     for line in describe(part):
         note(line)
     torch.set_num_threads(threads)
@@ -116,6 +117,7 @@ def command(
         for option, value, usual in (("--first", first, 10_000), ("--gap", gap, None), ("--nodes", nodes, None))
         if value != usual
     )
+    words += " --combine" if combine else ""
     card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words).card
     path = out / f"{name}.safetensors"
     use = train_options.with_model(["transom", "simulate", *map(str, traces), "--policy"], "mars", path)
@@ -131,15 +133,18 @@ def command(
     remark(f"use it: {use}")
 
 
-def _read(traces: list[Path], first: int, nodes: int | None, gap: float | None, seed: int) -> Workload:
-    """The first jobs of a trace by id, or the first tasks of some workflows."""
+def _read(traces: list[Path], first: int, nodes: int | None, gap: float | None, seed: int, combine: bool) -> Workload:
+    """The first jobs of a trace by id, or the first tasks of some workflows, combined or as they are."""
     import numpy as np
 
     from transom.adapters.rlscheduler import RLScheduler
 
     if holds_workflows(traces):
-        return read_stream(traces, nodes, gap, seed).workload.take(slice(0, first))
-    options.refuse({"--gap": gap}, f"{traces[0]}, which holds no workflows")
+        from transom.simulation.workflows.combination import combined_stream
+
+        stream = read_stream(traces, nodes, gap, seed)
+        return (combined_stream(stream).replayed if combine else stream).workload.take(slice(0, first))
+    options.refuse({"--gap": gap, "--combine": combine or None}, f"{traces[0]}, which holds no workflows")
     workload, _ = RLScheduler(length=1, first=max(first, 4)).read(traces[0], nodes)
     return workload.take(np.argsort(workload.jobs.id)[:first])
 
