@@ -7,7 +7,19 @@ import pytest
 
 from transom.errors import SpecError
 from transom.models import Allocation, ConstrainedPath, Knapsack
-from transom.registry import COST_MODELS, OBJECTIVES, PRIORITY_RULES, SOLVERS, build, entries, load, make, names, parse
+from transom.registry import (
+    COST_MODELS,
+    OBJECTIVES,
+    PRIORITY_RULES,
+    SOLVERS,
+    build,
+    entries,
+    labelled_apart,
+    load,
+    make,
+    names,
+    parse,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -79,3 +91,14 @@ def test_one_name_stands_for_a_solver_of_each_problem() -> None:
     assert make(SOLVERS, "sa.csp:steps=7").solves is ConstrainedPath
     with pytest.raises(SpecError, match=r"unknown solver 'sa\.nothing'"):
         make(SOLVERS, "sa.nothing")
+
+
+def test_labels_of_one_name_state_the_settings_that_differ() -> None:
+    def labels(*texts: str) -> list[str]:
+        return [label for label, _ in labelled_apart(texts)]
+
+    assert labels("mars", "mars:min=16", "sjf-easy") == ["mars", "mars-min-16", "sjf-easy"]
+    assert labels("mars:min=16,median=64", "mars:min=32,median=64") == ["mars-min-16", "mars-min-32"]
+    assert labels("nwp:solver=[sa:steps=10],size=2", "nwp:size=2") == ["nwp-solver-sa-steps-10", "nwp"]
+    assert labels("a=mars:min=1", "mars:min=2") == ["a", "mars"]
+    assert labels("fcfs", "fcfs") == ["fcfs", "fcfs"]

@@ -29,7 +29,7 @@ from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.service import Service
 from transom.simulation.nodes.tracker import tracker_of
 from transom.simulation.passes.rule_replay import run_rule
-from transom.simulation.policies.by_name import RulePolicy, policy_of
+from transom.simulation.policies.by_name import RulePolicy, deciding, policy_of
 from transom.traces.outages import Outages
 from transom.traces.workload import Workload
 
@@ -97,6 +97,11 @@ def simulate(
     if (reset := getattr(chosen, "reset", None)) is not None:
         # Not by its label: what a policy is called must not change what it draws.
         reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
+    costs = workload.origin.cost
+    by_id = {} if costs is None else dict(zip(workload.jobs.id.tolist(), costs.tolist(), strict=True))
+    for part in deciding(chosen):
+        if (see_costs := getattr(part, "see_costs", None)) is not None:
+            see_costs(by_id)
     if isinstance(ruled, ForeignRules):
         if allocator is not None:
             raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")

@@ -217,6 +217,8 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
         card["events"] = run.rules
     if run.outages is not None:
         card["outages"] = outage_card(run.outages)
+    if workload.origin.cost is not None:
+        card["costs"] = blake2b(workload.origin.cost.tobytes(), digest_size=8).hexdigest()
     if any(getattr(part, "by_facts", False) for part in deciding(make_policy(run.spec))):
         card["facts"] = facts_digest(job_facts(workload))
     return card

@@ -13,13 +13,13 @@ import numpy as np
 
 from transom._system.wording import counted
 from transom.errors import ModelError
-from transom.models.arrays import BoolArray, Frozen, IntArray
+from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray
 
 EXACT = "exact"
 """The model under which a job asks for its runtime."""
 
 
-_ARRAYS = ("modelled", "partition", "group", "started")
+_ARRAYS = ("modelled", "partition", "group", "started", "cost")
 
 
 class Diagnostic(NamedTuple):
@@ -55,6 +55,7 @@ class Origin(Frozen):
     group : the number of the group that each job's user belongs to, below 0 where unknown, shape ``(jobs,)``; None
         where there is one.
     groups : names of groups, by number.
+    cost : what running each job costs, in any unit, shape ``(jobs,)``; None where no job states any.
     repaired : which jobs the reader changed, by what it did, shape ``(jobs,)`` each.
     apart : whether jobs keep to the nodes of their partition.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
@@ -70,6 +71,7 @@ class Origin(Frozen):
     group: IntArray | None = None
     groups: Mapping[int, str] = field(default_factory=dict)
     started: IntArray | None = None
+    cost: FloatArray | None = None
     repaired: Mapping[str, BoolArray] = field(default_factory=dict)
     apart: bool = False
     path: str = ""

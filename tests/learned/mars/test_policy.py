@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import erf, sqrt
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,12 @@ from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowd
 from transom.learned.mars.rollouts import drawn, greedy
 from transom.learned.mars.softmax import likeliest, log_chances, logs_of
 from transom.models import Cluster, JobTable
+from transom.models.workflow import Workflow
 from transom.simulation import make_policy, simulate
 from transom.simulation.output import metrics
 from transom.simulation.output.verification import check_schedule
+from transom.simulation.policies.by_size import BySize
+from transom.simulation.workflows.stream import stream_of
 from transom.testing import check_policy
 from transom.traces import Workload
 
@@ -208,3 +212,25 @@ def test_cards_that_say_what_cannot_be_are_refused(tmp_path: Path, changed: dict
     path = checkpoint(tmp_path, **changed)
     with pytest.raises(DocumentError, match=re.escape(says)):
         load(path, "mars")
+
+
+def test_what_tasks_cost_is_what_they_state() -> None:
+    """Three tasks of one node; by node-seconds the second is the cheapest, by what they state the third."""
+    flow = Workflow("w", ("a", "b", "c"), [50.0, 20.0, 80.0], nodes=[1, 1, 1], costs=[7.0, 5.0, 1.0])
+    dear = replace(flow, name="free", costs=[0.0, 0.0, 0.0])
+    policy = MarsLearned(weights_of(0), cost=1e6)
+    maker = BySize(0, 0, 20_000, "fcfs-easy", "fcfs-easy", "fcfs-easy")
+    maker.policies = (*maker.policies[:2], policy)
+    for asked in (policy, maker):
+        for each, first in ((flow, 3), (dear, 2), (flow, 3)):
+            start = simulate(stream_of([each], 1).workload, asked).start
+            assert start.tolist().index(0) + 1 == first
+
+
+def test_streams_know_what_their_tasks_cost() -> None:
+    flow = Workflow("w", ("a", "b", "c"), [50.0, 50.0, 80.0], costs=[7.0, 6.0, 1.0])
+    made = stream_of([flow], 2).workload
+    for work, costs in ((made, [7.0, 6.0, 1.0]), (made.take([2]), [1.0])):
+        assert work.origin.cost is not None
+        assert work.origin.cost.tolist() == costs
+    assert stream_of([replace(flow, costs=[0.0, 0.0, 0.0])], 2).workload.origin.cost is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,9 +14,9 @@ from transom.errors import SpecError
 from transom.learned.checkpoints import Card, load
 from transom.learned.kernel.scoring import KernelWeights, VisibleJobs
 from transom.learned.kernel.weights import first_weights, read_weights
-from transom.learned.mars.softmax import likeliest
+from transom.learned.mars.softmax import likeliest_at, node_seconds
 from transom.models import Window
-from transom.models.arrays import BoolArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.job import NODES, SUBMIT, WALLTIME
 from transom.simulation.core.decision import Decision
 from transom.simulation.passes.window_pass import pass_over, window_state
@@ -33,7 +34,7 @@ class MarsLearned:
     ----------
     weights : of the network.
     slots : how many waiting jobs it is shown, the first ones by submission.
-    cost : weight :math:`\lambda` of what jobs cost, their node-seconds by walltime.
+    cost : weight :math:`\lambda` of what jobs cost: what they state, else their node-seconds by walltime.
     name, digest, card : of the checkpoint.
     """
 
@@ -45,6 +46,12 @@ class MarsLearned:
     name: str = "mars"
     digest: str = ""
     card: Card | None = field(default=None, repr=False, compare=False)
+    costs: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def see_costs(self, costs: Mapping[int, float]) -> None:
+        """Before a replay: what its jobs cost, by id; nothing where they state no costs."""
+        self.costs.clear()
+        self.costs.update(costs)
 
     def decide(self, window: Window, /) -> Decision:
         """Decide one instant."""
@@ -53,29 +60,36 @@ class MarsLearned:
         ends = np.column_stack((window.running_end, window.running.nodes)).astype(np.int64)
         at = np.array([window.now, window.available[0], window.cluster.num_nodes], np.int64)
         shown = VisibleJobs(waiting, np.ascontiguousarray(ends), at)
-        order = _order(self.weights, shown, fits, self.slots, self.cost)
+        costs = node_seconds(shown)
+        if self.costs:
+            costs = np.array([self.costs.get(job, 0.0) for job in window.queue.id.tolist()])
+        order = _order(self.weights, shown, fits, costs, self.slots, self.cost)
         return pass_over(window, "easy", window_state(window, order))
 
 
 @compiled
-def _order(weights: KernelWeights, shown: VisibleJobs, fits: BoolArray, slots: int, weight: float) -> IntArray:
+def _order(
+    weights: KernelWeights, shown: VisibleJobs, fits: BoolArray, stated: FloatArray, slots: int, weight: float
+) -> IntArray:
     """Places in the queue: those that are picked, the last of which may not fit, then the others in their order."""
     total, busy, picked = len(shown.queue), len(shown.ends), 0
     order, left = np.empty(total, np.int64), np.arange(total)
     queue, ends = shown.queue.copy(), np.empty((busy + total, 2), np.int64)
     ends[:busy] = shown.ends
-    at = shown.at.copy()
+    at, costs = shown.at.copy(), stated.copy()
     while picked < total:
         waiting = total - picked
         row = 0
         if waiting > 1:
-            row = likeliest(weights, VisibleJobs(queue[: min(slots, waiting)], ends[:busy], at), slots, weight)
+            shown_now = VisibleJobs(queue[: min(slots, waiting)], ends[:busy], at)
+            row = likeliest_at(weights, shown_now, costs, slots, weight)
         job, walltime, nodes = left[row], queue[row, 1], queue[row, 2]
         order[picked] = job
         picked += 1
         for k in range(row, waiting - 1):
             left[k] = left[k + 1]
             queue[k] = queue[k + 1]
+            costs[k] = costs[k + 1]
         if nodes > at[1] or not fits[job]:
             break
         at[1] -= nodes

@@ -58,6 +58,21 @@ def logs_of(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: floa
 
     A job costs its node-seconds by walltime.
     """
+    return logs_at(weights, shown, node_seconds(shown), slots, weight)
+
+
+@compiled
+def node_seconds(shown: VisibleJobs) -> FloatArray:
+    """Of the jobs that are shown, by walltime: what they cost where they state nothing else."""
+    costs = np.empty(len(shown.queue))
+    for row in range(len(shown.queue)):
+        costs[row] = np.float64(shown.queue[row, 1]) * shown.queue[row, 2]
+    return costs
+
+
+@compiled
+def logs_at(weights: KernelWeights, shown: VisibleJobs, stated: FloatArray, slots: int, weight: float) -> FloatArray:
+    """As :func:`logs_of`, of jobs with these costs, in the order in which they are shown."""
     count = len(shown.queue)
     features, mask = np.zeros((slots, _WIDTH), np.float32), np.zeros(slots, np.bool_)
     scores, costs = np.zeros(slots, np.float32), np.zeros(slots)
@@ -65,7 +80,7 @@ def logs_of(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: floa
     score_rows(weights, features, scores[:count])
     for row in range(count):
         mask[row] = True
-        costs[row] = np.float64(shown.queue[row, 1]) * shown.queue[row, 2]
+        costs[row] = stated[row]
     return log_chances(scores, mask, costs, weight)
 
 
@@ -73,6 +88,12 @@ def logs_of(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: floa
 def likeliest(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: float) -> int:
     """The row of the job with the highest chance, the first of equals."""
     return int(np.argmax(logs_of(weights, shown, slots, weight)))
+
+
+@compiled
+def likeliest_at(weights: KernelWeights, shown: VisibleJobs, costs: FloatArray, slots: int, weight: float) -> int:
+    """The same of jobs with these costs."""
+    return int(np.argmax(logs_at(weights, shown, costs, slots, weight)))
 
 
 @no_refcount

@@ -13,6 +13,7 @@ from transom.models import Cluster, JobTable, Workflow
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.job import UNKNOWN
 from transom.reductions.joining import repairs_of
+from transom.traces.origin import Origin
 from transom.traces.workload import Workload
 
 
@@ -77,12 +78,14 @@ def stream_of(workflows: Sequence[Workflow], nodes: int | None = None, name: str
         depends |= {begin + t + 1: tuple(parents[rows[t] : rows[t + 1]]) for t in range(len(flow))}
     exact = np.concatenate([flow.runtimes for flow in workflows])
     rounded = int((runtime != exact).sum())
+    costs = np.concatenate([flow.costs for flow in workflows])
     workload = Workload(
         name or workflows[0].name,
         cluster,
         JobTable(np.column_stack(columns), depends),
         runtime,
         {**repairs_of(workflows), **({"runtimes rounded up to whole seconds": rounded} if rounded else {})},
+        Origin(cost=costs if costs.any() else None),
     )
     return WorkflowStream(tuple(workflows), workload, first)
 
