@@ -179,3 +179,16 @@ def test_malformed_workflows_and_traces_among_them(transom: Transom, stream: Pat
     assert f"{trace}: holds no workflows" in error
     assert "--gap does not go with" in failure(transom("simulate", trace, "--gap", 5, "--policy", "fcfs"))
     assert "is checked against one file" in failure(transom("check", trace, trace, bad))
+
+
+def test_policies_of_one_name_are_told_apart(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    """The command that docs/workflows.md shows."""
+    policies = "mars", "mars:min=16,median=64,large=saf-easy", "sjf-easy"
+    asked = [each for policy in policies for each in ("--policy", policy)]
+    ran = transom(
+        "simulate", "examples/diamond.dax", "--nodes", 64, *asked, "--out", tmp_path, "--no-figures", "--json"
+    )
+    labels = ["mars", "mars-min-16-median-64-large-saf-easy", "sjf-easy"]
+    assert [each["policy"] for each in ran.lines[0]["policies"]] == labels
+    assert [each["spec"] for each in ran.lines[0]["policies"]] == list(policies)
+    assert sorted(path.name for path in tmp_path.iterdir()) == labels

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Ran, transom
 from tests.learned.mars.made import dependent, trace, weights_of
+from transom import read_workflows
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import load
 from transom.learned.kernel.weights import first_weights
@@ -180,6 +181,16 @@ def test_workflows_are_learnt_from(tmp_path: Path, transom: Callable[..., Ran]) 
     assert replayed.status == 0, replayed.err
 
 
+def test_combined_tasks_are_learnt_from(tmp_path: Path, transom: Callable[..., Ran]) -> None:
+    files = ["examples/diamond.dax", "examples/wfformat.json"] * 15
+    words = ["train", "mars", *files, "--nodes", "4", "--gap", "60", *OPTIONS.split(), "--combine"]
+    ran = transom(*words, "--out", tmp_path, "--json")
+    assert ran.status == 0, ran.err
+    tasks = sum(len(next(read_workflows(file))) for file in files)
+    assert int(ran.err.split(" jobs on ")[0].split()[-1]) < tasks
+    assert load(tmp_path / "mars.safetensors", "mars").card.command.endswith(" --combine")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -191,6 +202,7 @@ def test_workflows_are_learnt_from(tmp_path: Path, transom: Callable[..., Ran]) 
         ("--length 500", "sequences of 500 need as many jobs, got 200"),
         ("--name training", "a checkpoint's name"),
         ("--gap 5", "--gap"),
+        ("--combine", "--combine"),
     ],
 )
 def test_what_does_not_go_is_one_line(tmp_path: Path, transom: Callable[..., Ran], words: str, says: str) -> None:
