@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from transom._system.html import html_table
+from transom._system.wording import html_table
 from transom.models.arrays import Frozen
 from transom.stop import SolutionT, Stop, relative_gap
 

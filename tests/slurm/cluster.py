@@ -167,7 +167,8 @@ class EmulatedSlurm:
                 self._shell.wait()
             self._shell.stdout.close()
             self._shell = None
-        for left in Path("/tmp").glob(f"transom-slurm-*-{self.name}.lock"):  # of runs that were killed
+        # Of runs that were killed.
+        for left in (Path.home() / ".local/state/transom").glob(f"slurm-{self.name}-*.lock"):
             left.unlink()
         for each in self._ports:
             each.close()

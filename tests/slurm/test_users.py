@@ -184,16 +184,16 @@ def test_jobs_of_others_are_refused_and_order_is_an_operators(two_users: TwoUser
 def test_no_lock_stays_behind(two_users: TwoUsers) -> None:
     slurm, user, _ = two_users()
     with user.drive("--select", f"user={USER}"):
-        assert [path.owner() for path in locks(slurm)] == [USER]
-    assert locks(slurm) == []
+        assert [path.owner() for path in locks(user)] == [USER]
+    assert locks(user) == []
     with user.drive("--select", f"user={USER}") as drive:
         drive.kill()
         drive.kill_guardian()
-        assert [path.owner() for path in locks(slurm)] == [USER]  # of a process that is gone: it keeps nobody out
+        assert [path.owner() for path in locks(user)] == [USER]  # of a process that is gone: it keeps nobody out
         with user.drive("--select", f"user={USER}") as following:
             slurm.wait(lambda: len(following.lines("begin")) == 3, "another run acts")
-    assert locks(slurm) == [], following.said
+    assert locks(user) == [], following.said
 
 
-def locks(slurm: EmulatedSlurm) -> list[Path]:
-    return list(Path("/tmp").glob(f"transom-slurm-*-{slurm.name}.lock"))
+def locks(user: Own) -> list[Path]:
+    return list((user.folder / ".local/state/transom").glob(f"slurm-{user.slurm.name}-*.lock"))

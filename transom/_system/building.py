@@ -25,6 +25,7 @@ from typing import Any
 from transom._system.argument_types import example
 from transom._system.files import atomic_write
 from transom._system.prebuilt import INDEX, SUFFIX
+from transom._system.trusted import make_folder
 
 BASELINE = "x86-64-v2" if platform.machine() == "x86_64" else "generic"
 """What any processor of this kind understands: on x86-64 those since 2009, without AVX."""
@@ -53,7 +54,7 @@ def build(
     ------
     BuildError : the last line of what the compiler says.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as made:
         whole = Path(made) / folder.name
         whole.mkdir()
@@ -72,6 +73,8 @@ def build(
         record = {"python": sys.implementation.cache_tag, "processor": processor, "functions": index}
         with atomic_write(whole / INDEX) as file:
             json.dump(record, file, indent=1)
+        for path in (whole, *whole.iterdir()):
+            path.chmod(path.stat().st_mode & ~0o022)  # what others may write is not used
         if folder.exists():
             shutil.rmtree(folder)
         whole.rename(folder)

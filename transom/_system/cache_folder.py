@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transom._system import notices
+from transom._system.trusted import distrusted, make_folder, temporary_folder
 
 _FORGET = 30 * 86_400  # compiled code that nobody used for so long is removed [s]
 _SWEEP = 86_400  # how often such code is looked for [s]
@@ -41,14 +42,18 @@ def cache_folder() -> CacheFolder:
     """The user's cache folder, or one for this process alone."""
     folder = users_folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        _sweep(folder)
+        make_folder(folder, private=True)
+        refused = distrusted(folder)
+        if refused is None:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            _sweep(folder)
     except OSError as error:
-        alone = Path(tempfile.mkdtemp(prefix="transom-"))
+        refused = f"{folder}: {error.strerror}"
+    if refused is not None:
+        alone = temporary_folder()
         atexit.register(shutil.rmtree, alone, ignore_errors=True)
-        return CacheFolder(alone, f"{folder}: {error.strerror}")
+        return CacheFolder(alone, refused)
     notices.log(f"compiled kernels are kept in {folder}")
     return CacheFolder(folder)
 
@@ -58,6 +63,7 @@ def _sweep(folder: Path) -> None:
     swept, now = folder / "swept", time.time()
     if swept.exists() and swept.stat().st_mtime > now - _SWEEP:
         return
+    swept.unlink(missing_ok=True)
     swept.touch()
     used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
     for path in folder.glob("*.nb[ic]"):

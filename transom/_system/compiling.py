@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import IO, Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from numpy.random import Generator
 
@@ -30,6 +30,7 @@ from transom._system.kernel_digest import kernel_digest
 from transom._system.prebuilt import prebuilt
 from transom._system.signals import uninterrupted
 from transom._system.source_digest import source_digest
+from transom._system.trusted import remove_foreign
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
@@ -274,7 +275,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> Any:
     """The compiler's cache of a function, in our folder, valid as long as the digest; with machine code or without."""
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
     from numba.core.runtime import rtsys
 
     from transom._system.entry_points import rebuilt, reduced
@@ -304,8 +305,29 @@ def _cache_of(function: Callable[..., Any], digest: str, coded: bool = True) -> 
         def rebuild(self, context: Any, kept: Any) -> Any:
             return super().rebuild(context, kept) if coded else rebuilt(context, kept)
 
+    class OwnFiles(IndexDataCacheFile):
+        # They are pickles, which run what they say.
+        def _load_index(self) -> Any:
+            remove_foreign(self._index_path)
+            return super()._load_index()
+
+        def _load_data(self, name: str) -> Any:
+            remove_foreign(self._data_path(name))
+            return super()._load_data(name)
+
+        @contextmanager
+        def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
+            with super()._open_for_write(path) as file:
+                os.fchmod(file.fileno(), 0o600)
+                yield file
+
     class Kept(FunctionCache):
         _impl_class = Implementation
+
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function)
+            base = self._impl.filename_base
+            self._cache_file = OwnFiles(self._cache_path, base, self._impl.locator.get_source_stamp())
 
         def _index_key(self, signature: Any, codegen: Any) -> Any:
             # The compiler takes records for equal whose fields have other names or another order.
@@ -352,8 +374,10 @@ def _place(name: str) -> int:
 @cache
 def _turns() -> int | None:
     """An open file: whoever compiles a kernel holds a lock on a byte of it. None where there is no such file."""
+    path = cache_folder().path / "turns"
     try:
-        return os.open(cache_folder().path / "turns", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        remove_foreign(path)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         return None
 

@@ -13,24 +13,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
+from transom._system.trusted import make_folder
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``; rename it to ``path`` on success.
 
-    The folder is made if need be; an interrupt or an error leaves neither a part nor the temporary file, and what a
-    killed process has left of this file is removed. An error of the system that names no file, such as that of a full
-    disk, gets the name of this one.
+    The folder is made if need be; nobody else may write either. An interrupt or an error leaves neither a part nor the
+    temporary file, and what a killed process has left of this file is removed. An error of the system that names no
+    file, such as that of a full disk, gets the name of this one.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     _remove_left(target)
     handle, temporary = _new_temporary(target)
     try:
         yield temporary
         mask = os.umask(0)
         os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # mkstemp is private; the file should be as any other
+        # mkstemp is private; the file should be as any other, but nobody else may change it: it may be read again.
+        os.fchmod(handle, 0o644 & ~mask)
         os.replace(temporary, target)
     except OSError as error:
         if error.filename is None:
@@ -60,7 +63,7 @@ def _remove_left(target: Path) -> None:
         names = [name for name in os.listdir(target.parent) if left.fullmatch(name)]
     for name in names:
         with suppress(OSError):  # it is locked, or there are no locks, or another process was faster
-            handle = os.open(target.parent / name, os.O_RDWR)
+            handle = os.open(target.parent / name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.unlink(target.parent / name)

@@ -22,6 +22,7 @@ from typing import Any
 from transom._system.argument_types import described, type_of
 from transom._system.cache_folder import users_folder
 from transom._system.source_digest import source_digest
+from transom._system.trusted import trusted_whole
 
 INDEX = "index.json"
 SUFFIX = EXTENSION_SUFFIXES[0]
@@ -92,7 +93,8 @@ def _found() -> tuple[Path, dict[str, dict[str, list[str]]]]:
     """The folder to use, and for each function in it what has it for which types."""
     if not any(os.environ.get(each) for each in _DEBUGGING):
         native = users_folder() / "native"
-        for folder in ([native_folder()] if native.is_dir() else []) + [SHIPPED]:
+        own = native.is_dir() and trusted_whole(native_folder(), "its functions are compiled again")
+        for folder in ([native_folder()] if own else []) + [SHIPPED]:  # the latter is as trusted as this file
             try:
                 index = json.loads((folder / INDEX).read_bytes())
             except (OSError, ValueError):

@@ -11,6 +11,7 @@ import numpy as np
 from transom._system.cache_folder import users_cache
 from transom._system.files import atomic_write
 from transom._system.source_digest import source_digest
+from transom._system.trusted import trusted
 from transom.forecast.conformal import Scores, quantiles, scores
 from transom.forecast.futures import forecast
 from transom.forecast.past import Past
@@ -52,6 +53,8 @@ class Calibration:
         self._past, self._seed = past, seed
         self._path = users_cache() / "when" / f"{key}.npy" if key else None
         self._made: dict[int, FloatArray] = {}
+        if self._path is not None and not trusted(self._path, "its forecasts are made again, and not kept"):
+            self._path = None
         if self._path is not None:
             with suppress(OSError, ValueError, EOFError, IndexError):  # none yet, or damaged: made again
                 kept = np.load(self._path, allow_pickle=False)

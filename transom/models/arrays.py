@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, dataclass_tra
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transom._system.html import html_table
+from transom._system.wording import html_table
 from transom.errors import ModelError, shown
 
 IntArray = NDArray[np.int64]

@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from transom._system.trusted import HeldError, lock, make_folder
 from transom.errors import SlurmError
 from transom.slurm.commands import run_slurm
 
-_FOLDER = Path("/tmp")  # the same for a service, a login and a cron job of a user, whose environments differ
+_log = logging.getLogger("transom")
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def alone(giving_back: bool = False) -> Iterator[None]:
     """Hold the lock of the Slurm of this machine. Its file is taken away at the end; one that was killed leaves it.
+
+    It is in a folder that is the user's alone: ``transom`` in ``$XDG_STATE_HOME`` (``~/.local/state``), else in
+    ``$XDG_RUNTIME_DIR``, which services and cron jobs do not have.
+
+    Parameters
+    ----------
+    giving_back : go on, with a warning, where no lock can be had. One that a process of the user holds counts even so:
+        it would take again what is given back.
 
     Raises
     ------
-    SlurmError : another process holds it, or Slurm does not say its name.
+    SlurmError : another process holds it, no folder is the user's alone, or Slurm does not say its name.
     """
     lines = (line.split("=", 1) for line in run_slurm("scontrol", "show", "config").splitlines() if "=" in line)
     name = next((value.strip() for key, value in lines if key.strip() == "ClusterName"), "")
     if not name or "/" in name:
         raise SlurmError("scontrol show config: names no cluster")
-    path = _FOLDER / f"transom-slurm-{os.getuid()}-{name}.lock"
-    file = _locked(path, name)
+    file, path, refused = None, Path(), []
+    for folder in _folders():
+        path = folder / f"slurm-{name}-{socket.gethostname()}.lock"
+        try:
+            make_folder(folder, private=True)
+            file = lock(path, str(os.getpid()))
+            break
+        except HeldError as held:
+            raise SlurmError(f"transom slurm run acts on {name} already (process {held}); {path}") from None
+        except OSError as error:
+            refused.append(f"{path}: {error.strerror or error}")
+    if file is None:
+        reason = "; ".join(refused)
+        if not giving_back:
+            raise SlurmError(f"no lock can be had, which keeps other processes from acting: {reason}")
+        _log.warning(f"given back without a lock: {reason}")
+        yield
+        return
     try:
-        os.ftruncate(file, 0)
-        os.write(file, str(os.getpid()).encode())
         yield
     finally:
         # While it is held: who has opened the file meanwhile finds that it is no longer that of the path.
@@ -38,21 +62,8 @@ def alone() -> Iterator[None]:
         os.close(file)
 
 
-def _locked(path: Path, name: str) -> int:
-    """The lock of a cluster: a file that is locked and still stands where it was opened."""
-    while True:
-        try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise SlurmError(f"{path}: cannot be locked: {error.strerror}") from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(file), path.lstat()):
-                return file
-        except FileNotFoundError:
-            pass  # the process that held it has just ended, and took it away
-        except OSError:
-            other = os.read(file, 20).decode(errors="replace").strip()
-            os.close(file)
-            raise SlurmError(f"transom slurm run acts on {name} already (process {other}); {path}") from None
-        os.close(file)
+def _folders() -> list[Path]:
+    """Where the lock may be, best first: a folder that the sessions of a user have in common comes first."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return [each / "transom" for each in (state, Path(runtime) if runtime else None) if each is not None]

@@ -6,7 +6,6 @@ problem that it poses; nothing else says what is known of them. The same content
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
 from collections import defaultdict
@@ -19,6 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from transom._system.files import atomic_write
+from transom._system.trusted import lock, make_folder
 from transom.errors import DocumentError
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
 from transom.io.instances import ReadOptions, read_instances
@@ -261,20 +261,18 @@ def write_library(library: Library) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Keep other processes from changing the index until the block ends; waits while another one does.
 
-    It is the index that is locked, so that nothing is left behind; as a new one takes its place with every change,
-    the lock counts only if the file is still the one in its place.
+    Raises
+    ------
+    OSError : others may write the folder, or it cannot be locked.
     """
-    path = folder / INDEX
-    folder.mkdir(parents=True, exist_ok=True)
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
-                yield
-                return
-        finally:
-            os.close(handle)
+    make_folder(folder)
+    path = folder / f".{INDEX}.lock"
+    held = lock(path, f"process {os.getpid()}", wait=True)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(held)
 
 
 def better(a: float, b: float, sense: Literal["min", "max"]) -> bool:

@@ -9,7 +9,6 @@ says who writes.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -23,6 +22,7 @@ import msgspec
 
 from transom._system.files import atomic_write
 from transom._system.journal import Journal
+from transom._system.trusted import HeldError, distrusted, lock, make_folder
 from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import Outcome, Row
 from transom.bench.store.frame import to_frame
@@ -77,7 +77,8 @@ class Store:
                 there = {path.name for path in self.folder.iterdir()}
                 if there and not there & _NAMES:
                     raise StoreError(f"{self.folder}: is not empty and holds no results of the bench")
-            (self.folder / "rows").mkdir(parents=True, exist_ok=True)
+            _check_own(self.folder)
+            make_folder(self.folder / "rows")
             self._lock = _locked(self.folder)
         try:
             with _written(self.folder):
@@ -254,21 +255,18 @@ def _last_attempts(frame: pl.DataFrame) -> pl.DataFrame:
     return numbered.unique("key", keep="last", maintain_order=True).sort("_at").drop("_at")
 
 
+def _check_own(folder: Path) -> None:
+    for part in (folder, *folder.glob("*"), *folder.glob("rows/*")):
+        if part.name != "lock" and (reason := distrusted(part)) is not None:  # a lock of others is replaced
+            raise StoreError(f"{folder}: not used, because {reason}; take another folder")
+
+
 def _locked(folder: Path) -> int:
     """Take the lock of a store; an error names its holder by number and host."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(lock, 200, 0).decode(errors="replace").strip() or "another process"
-            raise StoreError(f"{folder}: in use: {holder} writes here; wait for it, or take another folder") from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    except BaseException:
-        os.close(lock)
-        raise
-    return lock
+        return lock(folder / "lock", f"process {os.getpid()} on {socket.gethostname()}")
+    except HeldError as held:
+        raise StoreError(f"{folder}: in use: {held} writes here; wait for it, or take another folder") from None
 
 
 @contextmanager

@@ -35,9 +35,12 @@ def command(
     """
     from transom._system.building import BASELINE, BuildError, build
     from transom._system.prebuilt import INDEX, native_folder
+    from transom._system.trusted import distrusted
     from transom.errors import TransomError
 
     folder = out or native_folder()
+    if out is None and (reason := distrusted(folder)) is not None:
+        raise TransomError(f"{folder}: would not be used, because {reason}; set XDG_CACHE_HOME to another folder")
     if folder.exists() and not (folder / INDEX).exists():
         raise TransomError(f"{folder}: holds something else than built functions, and would be replaced")
     note("listing the functions and the types of their arguments")

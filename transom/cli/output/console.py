@@ -214,6 +214,7 @@ def check_writable(path: Path, *endings: str) -> None:
     """
     import tempfile
 
+    from transom._system.trusted import make_folder
     from transom.errors import DocumentError
 
     name = path.name.removesuffix(".gz")
@@ -224,7 +225,7 @@ def check_writable(path: Path, *endings: str) -> None:
         raise DocumentError(f"{path}: is a folder, not a file")
     check_folder(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:

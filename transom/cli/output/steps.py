@@ -1,4 +1,4 @@
-"""What ``-v`` prints on standard error: the steps of a command, and what all of it took."""
+"""What ``-v`` prints on standard error: the steps of a command, and what all of it took; warnings without it, too."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from transom.cli.output.console import display
+from transom.cli.output.console import display, note
 
 
 @contextmanager
 def report_steps() -> Iterator[None]:
-    """Print what the package logs meanwhile, if that is asked for by then."""
+    """Print what the package logs meanwhile: warnings, and all if that is asked for by then."""
     logger, handler = logging.getLogger("transom"), _ToStandardError()
     level, began = logger.level, time.monotonic()
     logger.addHandler(handler)
@@ -32,6 +32,8 @@ class _ToStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if display.verbose:
             print(record.getMessage(), file=sys.stderr)
+        elif record.levelno >= logging.WARNING:
+            note(record.getMessage())
 
 
 def _print_total(seconds: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ import msgspec
 
 from transom._system.files import atomic_write
 from transom._system.source_digest import source_digest
+from transom._system.trusted import HeldError, distrusted, lock, make_folder
 from transom.errors import DocumentError
 from transom.generate.dataset.card import card
 from transom.generate.dataset.index import DatasetIndex, Tally, read_index, versions
@@ -101,13 +101,18 @@ def make_dataset(
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
     """Hold the folder; two runs would remove each other's files."""
-    (root / RECORDS).mkdir(parents=True, exist_ok=True)
-    with (root / RECORDS / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DocumentError(f"{root}: another process is making a data set here") from None
+    for part in (root / RECORDS, *(root / RECORDS).glob("*.json")):
+        if (reason := distrusted(part)) is not None:
+            raise DocumentError(f"{root}: no data set is made here, because {reason}; take another folder")
+    make_folder(root / RECORDS)
+    try:
+        held = lock(root / RECORDS / "lock", f"process {os.getpid()}")
+    except HeldError:
+        raise DocumentError(f"{root}: another process is making a data set here") from None
+    try:
         yield
+    finally:
+        os.close(held)
 
 
 def _begin(source: Source, root: str, force: bool) -> None:

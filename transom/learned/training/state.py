@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.files import atomic_write
+from transom._system.trusted import distrusted
 from transom.errors import DocumentError
 
 Arrays = dict[str, NDArray[Any]]
@@ -59,10 +60,12 @@ def read_state(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
     Raises
     ------
-    DocumentError : the file cannot be read or holds something else.
+    DocumentError : the file cannot be read, holds something else, or somebody else may have made or changed it.
     """
     from safetensors import SafetensorError, safe_open
 
+    if (reason := distrusted(path)) is not None:
+        raise DocumentError(f"{path}: no training resumes from it, because {reason}; take another folder")
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}

@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.trusted import make_folder
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Reservation
 from transom.simulation.core.noted_promises import COUNT, GONE, Noted
@@ -76,7 +77,7 @@ class PromiseLog:
 
     def __init__(self, folder: Path | None = None) -> None:
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (goes with the log)
         self._rows: list[IntArray] = []
         self._counts: list[IntArray] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.html import html_table
+from transom._system.wording import html_table
 from transom.errors import ModelError
 from transom.models import Cluster, JobTable
 from transom.models.arrays import FloatArray, Frozen, IntArray, Like, frozen_floats, frozen_ints, model

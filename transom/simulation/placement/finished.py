@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from transom._system.journal import Journal, read_lines
+from transom._system.trusted import make_folder, trusted
 from transom.errors import ModelError
 from transom.simulation.placement.schedule import TaskSchedule
 from transom.simulation.placement.verification import check_tasks
@@ -42,8 +43,12 @@ def finished_chunks(
     chunks : what is replayed.
     anew : forget what is there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path, head = folder / NAME, msgspec.json.encode(card)
+    if not trusted(path, "an interrupted replay begins anew"):
+        begun: list[TaskSchedule] = []
+        yield begun, begun.append
+        return
     journal = Journal(path)
     try:
         lines = [] if anew else [line for _, line in read_lines(path)]

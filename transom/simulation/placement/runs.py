@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from transom._system.trusted import trusted_whole
 from transom.errors import DocumentError
 from transom.simulation.placement.event_rules import task_rules
 from transom.simulation.placement.finished import finished_chunks, forget_chunks
@@ -13,7 +14,7 @@ from transom.simulation.placement.recording import read_task_schedules, read_tas
 from transom.simulation.placement.replay import make_task_policy, simulate_tasks
 from transom.simulation.placement.schedule import TaskSchedule
 from transom.simulation.placement.verification import check_tasks
-from transom.simulation.runs import Run, code_digest, stand
+from transom.simulation.runs import REPLAYED, Run, code_digest, stand
 from transom.traces.tasks.workload import TaskWorkload
 
 
@@ -90,6 +91,8 @@ def _from(progress: Callable[[int], None], done: int) -> Callable[[int], None]:
 
 
 def _recorded(folder: Path, card: dict[str, Any], chunks: Sequence[TaskWorkload]) -> list[TaskSchedule] | None:
+    if not (folder / "jobs.parquet").exists() or not trusted_whole(folder, REPLAYED):
+        return None
     try:
         details = read_tasks_card(folder)["details"]
         if any(details.get(key) != value for key, value in card.items()):

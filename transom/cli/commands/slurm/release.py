@@ -32,7 +32,7 @@ def command(
     if not begun:
         raise DocumentError(f"{audit}: tells of no run")
     selector, where = Selector(tuple(begun[-1]["select"])), begun[-1]["partition"]
-    with alone():
+    with alone(giving_back=True):
         drove = begun[-1]["mode"] == "drive" and begun[-1].get("holds", True)
         given = give_all_back(Audit(audit), lambda job: drove and job.partition == where and selector.takes(job))
         dismiss(audit)
