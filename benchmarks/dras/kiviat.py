@@ -11,8 +11,7 @@ from benchmarks.dras.tables import RESULTS, estimate
 from transom.cli.output.console import print_table
 from transom.errors import DocumentError
 from transom.plot import kiviat_of, save
-from transom.plot.kiviat import SPOKES
-from transom.plot.kiviat_scales import scales
+from transom.plot.kiviat import SPOKES, scales
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

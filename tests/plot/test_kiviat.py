@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
 from transom.plot import encoded, kiviat, kiviat_of
-from transom.plot.kiviat import SPOKES
-from transom.plot.kiviat_scales import Scale, scales
+from transom.plot.kiviat import SPOKES, Scale, scales
 from transom.simulation.output.metrics import summary
 
 METRICS = ("mean_wait", "max_wait", "utilisation")

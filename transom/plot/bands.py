@@ -19,7 +19,7 @@ from transom.plot.style import (
     with_rules,
 )
 from transom.simulation.core.schedule import MODES, Schedule
-from transom.simulation.output.breakdowns import step_means, used_nodes
+from transom.simulation.output.breakdowns import Intervals, means_over_time, used_nodes
 from transom.simulation.output.metrics import span
 
 if TYPE_CHECKING:
@@ -42,18 +42,19 @@ def bands(schedule: Schedule) -> Figure:
     first, last = span(schedule)
     unit, name = time_unit(last - first)
     edges = np.unique(np.linspace(first, max(last, first + 1), _BINS + 1).round().astype(np.int64))
-    times = (edges - first) / unit
+    at = (edges - first) / unit
     parts = [(MODE_COLOURS[mode], used_nodes(schedule, place)) for place, mode in enumerate(MODES)]
     if schedule.outages is not None:
-        parts.insert(0, (OUT_OF_SERVICE, schedule.outages.out_of_service()))
+        times, levels = schedule.outages.out_of_service()
+        parts.insert(0, (OUT_OF_SERVICE, Intervals(times[:-1], times[1:], levels[:-1])))
     figure = new_figure(2.6)
     axes = figure.add_subplot()
     floor = np.zeros(len(edges) - 1)
-    for colour, steps in parts:
-        top = floor + step_means(*steps, edges)
-        axes.stairs(top, times, baseline=floor, fill=True, color=colour, linewidth=0)
+    for colour, intervals in parts:
+        top = floor + means_over_time(intervals, edges)
+        axes.stairs(top, at, baseline=floor, fill=True, color=colour, linewidth=0)
         floor = top
-    axes.set(xlim=(0, times[-1]), ylim=(0, schedule.cluster.num_nodes))
+    axes.set(xlim=(0, at[-1]), ylim=(0, schedule.cluster.num_nodes))
     length = float(np.diff(edges).mean())
     bin_unit, short = time_unit(length)
     axes.set_xlabel(f"time since the first submission [{name}]")

@@ -24,7 +24,7 @@ from transom.plot.style import (
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
-from transom.simulation.output.breakdowns import queue_length, step_means
+from transom.simulation.output.breakdowns import busy_seconds, queue_length
 from transom.simulation.output.metrics import WEEK, span
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
     # Of a span of centuries, a coarser piece will do.
     seconds *= max(1, (last - first) // (seconds * 10_000))
     edges = np.arange(first, max(last, first + 1) + seconds, seconds)
-    best = int(step_means(*queue_length(schedule), edges).argmax())
+    best = int(busy_seconds(queue_length(schedule), edges).argmax())
     return int(edges[best]), int(min(edges[best + 1], last))
 
 

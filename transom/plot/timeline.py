@@ -10,7 +10,7 @@ import numpy as np
 from transom.plot.shared_scale import share_scale
 from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, time_unit, with_rules
 from transom.simulation.core.schedule import Schedule
-from transom.simulation.output.breakdowns import queue_length, step_means, used_nodes
+from transom.simulation.output.breakdowns import means_over_time, queue_length, used_nodes
 from transom.simulation.output.metrics import span
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
     figure = new_figure(0.7 + (1.9 if count == 1 else 1.05 * count))
     panels = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     styles = policy_styles([schedule.policy for schedule in schedules])
-    waiting = [step_means(*queue_length(schedule), edges) for schedule in schedules]
+    waiting = [means_over_time(queue_length(schedule), edges) for schedule in schedules]
     for panel, schedule, queue in zip(panels, schedules, waiting, strict=True):
-        busy = 100 * step_means(*used_nodes(schedule), edges) / schedule.cluster.num_nodes
+        busy = 100 * means_over_time(used_nodes(schedule), edges) / schedule.cluster.num_nodes
         panel.stairs(busy, times, fill=True, color="#D0D0D0")
         panel.set(ylim=(0, 105), yticks=(0, 50, 100))
         queued = panel.twinx()

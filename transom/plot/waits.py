@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom.plot.reduced import shown_points
 from transom.plot.shared_scale import share_scale
 from transom.plot.style import (
     MODE_COLOURS,
@@ -77,14 +78,18 @@ def wait_by_size(schedules: Sequence[Schedule], trim: Trim | None = None) -> Fig
 
 
 def _scatter(axes: Axes, schedule: Schedule, trim: Trim) -> None:
+    from matplotlib.colors import to_rgba_array
+
     kept = np.flatnonzero(trim.kept(schedule))
     rng = np.random.default_rng(0)
     # In random order, so that no mode is always painted over another.
     kept = rng.permutation(kept)
     size = schedule.jobs.nodes[kept] * (1 + rng.uniform(-_SPREAD, _SPREAD, len(kept)))
-    colours = np.array([MODE_COLOURS[mode] for mode in MODES])[schedule.mode[kept]]
+    wait = schedule.wait[kept] / 3600
     dot = 3 if len(kept) > 2000 else 10
-    axes.scatter(size, schedule.wait[kept] / 3600, s=dot, c=colours, alpha=0.6, linewidths=0, rasterized=True)
+    shown = shown_points(np.log2(size), axes.yaxis.get_transform().transform(wait))
+    colours = to_rgba_array([MODE_COLOURS[mode] for mode in MODES])[schedule.mode[kept[shown]]]
+    axes.scatter(size[shown], wait[shown], s=dot, c=colours, alpha=0.6, linewidths=0, rasterized=True)
     axes.grid(axis="y")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom.models.arrays import FloatArray, IntArray
+from transom.plot.reduced import COLUMNS, shown_extremes
 from transom.plot.shared_scale import share_scale
 from transom.plot.style import comparable, heading, new_figure, policy_styles, shortened, styled, thousands, with_rules
 from transom.simulation.core.schedule import Schedule
@@ -14,6 +16,7 @@ from transom.simulation.output.breakdowns import by_week
 from transom.simulation.output.metrics import WEEK, Trim
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -37,17 +40,18 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     demand, waits = figure.subplots(2, 1, sharex=True)
     listed = by_week(schedules[0], trim)
     numbers = np.array([week.number for week in listed])
-    demand.bar(numbers, [week.group.node_hours / 1000 for week in listed], width=0.8, color="#999999")
+    asked = np.array([week.group.node_hours / 1000 for week in listed])
+    _bars(demand, numbers, asked)
     capacity = schedules[0].cluster.num_nodes * WEEK / 3600 / 1000
     demand.axhline(capacity, color="#444444", linestyle="--", linewidth=0.8)
     demand.text(1, 1.02, "dashed: capacity", transform=demand.transAxes, ha="right", va="bottom", color="#444444")
+    demand.set_ylim(0, 1.05 * max(asked.max(), capacity))
     demand.set_ylabel("submitted\n[1,000 node-hours]")
     styles = policy_styles([schedule.policy for schedule in schedules])
     drawn = [np.array([week.group.mean_wait / 3600 for week in by_week(schedule, trim)]) for schedule in schedules]
     for schedule, means in zip(schedules, drawn, strict=True):
-        waits.plot(
-            numbers, means, marker="o", markersize=2.5, label=shortened(schedule.policy), **styles[schedule.policy]
-        )
+        shown, look = shown_extremes(numbers, means), styles[schedule.policy]
+        waits.plot(numbers[shown], means[shown], marker="o", markersize=2.5, label=shortened(schedule.policy), **look)
     waits.set_ylabel(share_scale(waits.yaxis, drawn, "mean wait [h]"))
     waits.set_xlabel("week of the submission")
     waits.set_xlim(0.4, numbers[-1] + 0.6)
@@ -58,3 +62,14 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     heading(demand, with_rules(schedules[0], schedules[0].workload))
     figure.legend(*waits.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
     return figure
+
+
+def _bars(axes: Axes, numbers: IntArray, heights: FloatArray) -> None:
+    """A bar for each week, at least as wide as a column of the picture, as one artist."""
+    from matplotlib.collections import PolyCollection
+
+    shown = shown_extremes(numbers, heights)
+    half = max(0.8, (numbers[-1] - numbers[0]) / COLUMNS) / 2 if len(shown) < len(numbers) else 0.4
+    left, right, top, floor = numbers[shown] - half, numbers[shown] + half, heights[shown], np.zeros(len(shown))
+    corners = [np.column_stack(pair) for pair in ((left, floor), (left, top), (right, top), (right, floor))]
+    axes.add_collection(PolyCollection(np.stack(corners, axis=1), facecolors="#999999", linewidths=0))

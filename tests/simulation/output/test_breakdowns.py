@@ -71,20 +71,38 @@ def test_weeks() -> None:
     assert weeks[0].group.node_hours == 2 * 2 * WEEK / 3600
 
 
-def test_steps_by_hand() -> None:
-    times, waiting = breakdowns.queue_length(by_hand())
-    assert dict(zip(times.tolist(), waiting.tolist(), strict=True)) == {0: 0, 10: 1, 20: 1, 100: 0, 300: 0}
-    times, used = breakdowns.used_nodes(by_hand())
-    assert dict(zip(times.tolist(), used.tolist(), strict=True)) == {0: 2, 20: 4, 25: 2, 100: 4, 300: 1, 310: 0}
+@given(schedules(), st.floats(0, 0.4))
+def test_weeks_are_those_of_their_jobs(schedule: Schedule, head: float) -> None:
+    trim = Trim(head_fraction=head)
+    kept, submit = trim.kept(schedule), schedule.jobs.submit
+    week = (submit - submit[0]) // WEEK if len(submit) else submit
+    listed = breakdowns.by_week(schedule, trim)
+    assert [each.number - 1 for each in listed] == sorted({*week.tolist()})
+    for each in listed:
+        inside = kept & (week == each.number - 1)
+        assert each.group.jobs == inside.sum()
+        assert each.group.node_hours == node_seconds(schedule)[inside].sum() / 3600
+        if inside.any():
+            assert each.group.mean_wait == schedule.wait[inside].mean()
+            assert each.group.max_wait == schedule.wait[inside].max()
+            assert each.group.job_share == inside.sum() / kept.sum()
+        assert each.utilisation == pytest.approx(utilisation(schedule, each.start, each.start + WEEK), abs=1e-12)
+
+
+def test_means_over_time_by_hand() -> None:
+    edges = np.array([-10, 0, 10, 20, 25, 100, 300, 310, 400])
+    waiting = breakdowns.means_over_time(breakdowns.queue_length(by_hand()), edges)
+    assert waiting.tolist() == [0, 0, 1, 1, 1, 0, 0, 0]
+    used = breakdowns.used_nodes(by_hand())
+    assert breakdowns.means_over_time(used, edges).tolist() == [0, 2, 2, 4, 2, 4, 1, 0]
     edges = np.array([-10, 0, 50, 100, 400])
-    assert breakdowns.step_means(times, used, edges).tolist() == pytest.approx([0, 110 / 50, 2, 810 / 300])
+    assert breakdowns.means_over_time(used, edges).tolist() == pytest.approx([0, 110 / 50, 2, 810 / 300])
 
 
-def test_nothing_has_no_weeks_and_no_steps() -> None:
+def test_nothing_has_no_weeks_and_no_means() -> None:
     empty = Schedule("p", "w", Cluster(4), JobTable(np.empty((0, 6))), [], [], [], [])
     assert breakdowns.by_week(empty) == []
-    times, levels = breakdowns.used_nodes(empty)
-    assert breakdowns.step_means(times, levels, np.array([0, 5])).tolist() == [0]
+    assert breakdowns.means_over_time(breakdowns.used_nodes(empty), np.array([0, 5])).tolist() == [0]
     assert breakdowns.by_mode(empty)["ready"].jobs == 0
 
 
@@ -101,8 +119,8 @@ def test_groups_add_up(schedule: Schedule, bins: int) -> None:
             schedule.wait.sum()
         )
     edges = np.unique(np.linspace(0, 3 * 10**6, bins + 1).astype(np.int64))
-    means = breakdowns.step_means(*breakdowns.used_nodes(schedule), edges)
+    means = breakdowns.means_over_time(breakdowns.used_nodes(schedule), edges)
     expected = [utilisation(schedule, a, b) * 64 for a, b in pairwise(edges)]
     assert means.tolist() == pytest.approx(expected)
-    waited = breakdowns.step_means(*breakdowns.queue_length(schedule), np.array([0, 4 * 10**6]))
+    waited = breakdowns.means_over_time(breakdowns.queue_length(schedule), np.array([0, 4 * 10**6]))
     assert waited[0] * 4 * 10**6 == pytest.approx(schedule.wait.sum())

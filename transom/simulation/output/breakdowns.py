@@ -12,7 +12,7 @@ from transom.errors import ModelError
 from transom.models import Cluster
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.schedule import MODES, Schedule
-from transom.simulation.output.metrics import WEEK, Trim, node_seconds, utilisation
+from transom.simulation.output.metrics import WEEK, Trim, node_seconds
 
 
 class Group(NamedTuple):
@@ -127,25 +127,52 @@ def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
     """
     if len(schedule) == 0:
         return []
-    kept = (trim or Trim()).kept(schedule)
-    first = int(schedule.jobs.submit[0])
-    week = (schedule.jobs.submit - first) // WEEK
-    found = []
-    for number in np.unique(week).tolist():
-        start = first + number * WEEK
-        found.append(
-            Week(number + 1, start, _group(schedule, kept, week == number), utilisation(schedule, start, start + WEEK))
+    kept, submit = (trim or Trim()).kept(schedule), schedule.jobs.submit
+    week = (submit - submit[0]) // WEEK
+    begins = np.flatnonzero(np.diff(week, prepend=-1))  # jobs are in the order of their submissions
+    number, count = week[begins], len(begins)
+    wait, work = schedule.wait * kept, node_seconds(schedule) * kept
+    jobs, waited, worked = (np.add.reduceat(each, begins) for each in (kept.astype(np.int64), wait, work))
+    longest, all_jobs, all_work, nan = np.maximum.reduceat(wait, begins), jobs.sum(), worked.sum(), float("nan")
+    start = submit[0] + WEEK * number
+    edges = np.unique(np.append(start, start + WEEK))
+    used = busy_seconds(used_nodes(schedule), edges)[np.searchsorted(edges, start)]
+    offered = np.full(count, schedule.cluster.num_nodes * WEEK)
+    if (log := schedule.outages) is not None:
+        offered -= [log.node_seconds(each, each + WEEK) for each in start.tolist()]
+    return [
+        Week(
+            number=int(number[i]) + 1,
+            start=int(start[i]),
+            group=Group(
+                jobs=int(jobs[i]),
+                job_share=float(jobs[i] / all_jobs) if all_jobs else nan,
+                node_hours=float(worked[i] / 3600),
+                node_hour_share=float(worked[i] / all_work) if all_work else nan,
+                mean_wait=float(waited[i] / jobs[i]) if jobs[i] else nan,
+                max_wait=float(longest[i]) if jobs[i] else nan,
+            ),
+            utilisation=float(used[i] / offered[i]) if offered[i] else nan,
         )
-    return found
+        for i in range(count)
+    ]
 
 
-def queue_length(schedule: Schedule) -> tuple[IntArray, IntArray]:
-    """Jobs that wait, as steps: instants [s], ascending, and how many wait from each one on."""
-    return _steps(schedule.jobs.submit, schedule.start, np.ones(len(schedule), np.int64))
+class Intervals(NamedTuple):
+    """What counts for a time: from when and until when [s], and how much, each of shape ``(intervals,)``."""
+
+    begin: IntArray
+    end: IntArray
+    amount: IntArray
 
 
-def used_nodes(schedule: Schedule, mode: int | None = None) -> tuple[IntArray, IntArray]:
-    """Nodes in use, as steps: instants [s], ascending, and how many are used from each one on.
+def queue_length(schedule: Schedule) -> Intervals:
+    """Jobs while they wait."""
+    return Intervals(schedule.jobs.submit, schedule.start, np.ones(len(schedule), np.int64))
+
+
+def used_nodes(schedule: Schedule, mode: int | None = None) -> Intervals:
+    """Nodes while they are used.
 
     Parameters
     ----------
@@ -158,29 +185,32 @@ def used_nodes(schedule: Schedule, mode: int | None = None) -> tuple[IntArray, I
         start, end = np.append(start, log.start[again]), np.append(end, log.stop[again])
         nodes, modes = (np.append(each, each[log.job[again]]) for each in (nodes, modes))
     chosen = slice(None) if mode is None else modes == mode
-    return _steps(start[chosen], end[chosen], nodes[chosen])
+    return Intervals(start[chosen], end[chosen], nodes[chosen])
 
 
-def step_means(times: IntArray, levels: IntArray, edges: IntArray) -> FloatArray:
-    """Means over time of a step function in the bins between ``edges`` [s], shape ``(edges - 1,)``.
+def busy_seconds(intervals: Intervals, edges: IntArray) -> FloatArray:
+    """How much there is of intervals in each bin between ``edges`` [s], ascending: amounts times seconds.
 
-    Before the first instant the function is 0.
+    Nothing is sorted but into the bins, of which there are few: a long trace costs some seconds for ten million jobs.
     """
-    if len(times) == 0:
-        return np.zeros(len(edges) - 1)
-    area = np.concatenate(([0.0], np.cumsum(levels[:-1] * np.diff(times), dtype=np.float64)))
-    at = np.searchsorted(times, edges, side="right") - 1
-    inside = np.maximum(at, 0)
-    until = np.where(at < 0, 0.0, area[inside] + levels[inside] * (edges - times[inside]))
-    means: FloatArray = np.diff(until) / np.diff(edges)
+    begun, ended = (_since(times, intervals.amount, edges) for times in (intervals.begin, intervals.end))
+    return begun - ended
+
+
+def means_over_time(intervals: Intervals, edges: IntArray) -> FloatArray:
+    """Means over time of how much there is at an instant, in the bins between ``edges`` [s], shape ``(edges - 1,)``."""
+    means: FloatArray = busy_seconds(intervals, edges) / np.diff(edges)
     return means
 
 
-def _steps(up: IntArray, down: IntArray, amount: IntArray) -> tuple[IntArray, IntArray]:
-    times, where = np.unique(np.concatenate((up, down)), return_inverse=True)
-    change = np.zeros(len(times), np.int64)
-    np.add.at(change, where, np.concatenate((amount, -amount)))
-    return times, np.cumsum(change)
+def _since(times: IntArray, amount: IntArray, edges: IntArray) -> FloatArray:
+    """In each bin, amounts times the seconds that have passed since their times."""
+    at = np.searchsorted(edges, times, side="right")  # 0 before the first bin
+    levels = np.cumsum(np.bincount(at, amount, len(edges) + 1))
+    inside = (at > 0) & (at < len(edges))
+    at, left = at[inside], edges[at[inside]] - times[inside]
+    own: FloatArray = np.bincount(at, amount[inside] * left, len(edges) + 1)[1:-1]
+    return levels[:-2] * np.diff(edges) + own
 
 
 def _group(schedule: Schedule, kept: BoolArray, chosen: BoolArray) -> Group:
