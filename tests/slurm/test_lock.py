@@ -46,18 +46,23 @@ def test_where_the_state_cannot_be_used_the_folder_of_the_session_is(state: Path
         assert len(locks(state.parent / "run")) == 1
 
 
-def test_giving_back_needs_no_lock(state: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_giving_back_needs_no_lock(state: Path) -> None:
     state.parent.chmod(0o777)
     why = f"not locked, because anybody may write {state.parent}"
     with pytest.raises(SlurmError, match=f"no lock can be had.*{why}"), alone():
         pass
-    with alone(giving_back=True):
-        pass
-    assert [why in line for line in caplog.messages] == [True]
+    with alone(giving_back=True) as said:
+        assert why in said
+
+
+def test_a_lock_that_a_run_of_the_user_holds_takes_force(state: Path) -> None:
+    with alone(), alone(force=True) as said:
+        assert f"acts on c1 already (process {os.getpid()})" in said
+    assert locks(state) == []
 
 
 @needs_root
-def test_what_a_stranger_planted_stops_nobody(state: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_stranger_planted_stops_nobody(state: Path) -> None:
     with alone():
         (path,) = locks(state)
     path.symlink_to("/etc/passwd")
@@ -65,10 +70,11 @@ def test_what_a_stranger_planted_stops_nobody(state: Path, caplog: pytest.LogCap
         assert path.is_file()
         assert not path.is_symlink()
     give(state)
-    with alone(giving_back=True):
+    with alone() as said:
+        assert said == ""
         assert locks(state) == []
         assert len(locks(state.parent / "run")) == 1
     (state.parent / "run").mkdir(exist_ok=True)
     give(state.parent / "run")
-    with alone(giving_back=True):
-        assert f"belongs to user {STRANGER}" in caplog.messages[-1]
+    with alone(giving_back=True) as said:
+        assert f"belongs to user {STRANGER}" in said

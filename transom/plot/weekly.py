@@ -72,4 +72,4 @@ def _bars(axes: Axes, numbers: IntArray, heights: FloatArray) -> None:
     half = max(0.8, (numbers[-1] - numbers[0]) / COLUMNS) / 2 if len(shown) < len(numbers) else 0.4
     left, right, top, floor = numbers[shown] - half, numbers[shown] + half, heights[shown], np.zeros(len(shown))
     corners = [np.column_stack(pair) for pair in ((left, floor), (left, top), (right, top), (right, floor))]
-    axes.add_collection(PolyCollection(np.stack(corners, axis=1), facecolors="#999999", linewidths=0))
+    axes.add_collection(PolyCollection(list(np.stack(corners, axis=1)), facecolors="#999999", linewidths=0))

@@ -208,9 +208,9 @@ def _since(times: IntArray, amount: IntArray, edges: IntArray) -> FloatArray:
     at = np.searchsorted(edges, times, side="right")  # 0 before the first bin
     levels = np.cumsum(np.bincount(at, amount, len(edges) + 1))
     inside = (at > 0) & (at < len(edges))
-    at, left = at[inside], edges[at[inside]] - times[inside]
-    own: FloatArray = np.bincount(at, amount[inside] * left, len(edges) + 1)[1:-1]
-    return levels[:-2] * np.diff(edges) + own
+    left = edges[at[inside]] - times[inside]
+    own = np.bincount(at[inside], amount[inside] * left, len(edges) + 1)[1:-1]
+    return (levels[:-2] * np.diff(edges) + own).astype(np.float64)
 
 
 def _group(schedule: Schedule, kept: BoolArray, chosen: BoolArray) -> Group:

@@ -9,7 +9,7 @@ import typer
 
 from transom._system.wording import counted
 from transom.cli.options import common as options
-from transom.cli.output.console import print_json, remark
+from transom.cli.output.console import note, print_json, remark
 
 
 def command(
@@ -32,7 +32,9 @@ def command(
     if not begun:
         raise DocumentError(f"{audit}: tells of no run")
     selector, where = Selector(tuple(begun[-1]["select"])), begun[-1]["partition"]
-    with alone(giving_back=True):
+    with alone(giving_back=True) as why:
+        if why:
+            note(f"{why}; given back without the lock")
         drove = begun[-1]["mode"] == "drive" and begun[-1].get("holds", True)
         given = give_all_back(Audit(audit), lambda job: drove and job.partition == where and selector.takes(job))
         dismiss(audit)
