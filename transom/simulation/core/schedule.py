@@ -138,7 +138,7 @@ class Schedule(Frozen):
         import polars as pl
 
         jobs = self.jobs.to_frame(self.cluster.resources)
-        more = {"start": self.start, "end": self.end, "mode": np.array(MODES)[self.mode], "order": self.order}
+        more = {"start": self.start, "end": self.end, "mode": pl.Series(MODES).gather(self.mode), "order": self.order}
         spread = {} if self.spread is None else {name: getattr(self.spread, name) for name in SPREAD}
         first = ("job_id", "submit", "start", "end", "nodes", "walltime", "mode", "user", "priority", "order", *spread)
         frame = jobs.with_columns(pl.Series(name, column) for name, column in {**more, **spread}.items())

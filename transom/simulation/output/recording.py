@@ -87,18 +87,13 @@ def write_schedule(
         job = wrong[0]
         raise ModelError(f"job {schedule.jobs.id[job]}: asks for {schedule.jobs.nodes[job]} nodes, has other runs")
     card = {"transom": json.dumps(_card(schedule, details or {}))}
+    target = Path(folder)
+
+    # One table after the other: those of a long replay take gigabytes.
+    _write_decisions(schedule, target / "decisions.parquet", promises, card)
     table = schedule.to_frame()
     for name, column in (texts or {}).items():
         table = table.with_columns(_text_column(name, column))
-    target = Path(folder)
-
-    frame, log = _frame(schedule.decisions), promises
-    with whole_parquet(target / "decisions.parquet") as path:
-        if log is None:
-            frame.write_parquet(path, metadata=card)
-        else:
-            none = _with_promises(frame[:0], Changes(0, np.zeros(1, np.int64), *np.empty((2, 0), np.int64)))
-            _sink(lambda: (_with_promises(frame, each) for each in log.pieces()), none, log.per_pass, path, card)
 
     def parts() -> Iterator[pl.DataFrame]:
         return (_with_nodes(table[i:j], runs, i, j) for i, j in pieces_of(schedule.jobs.nodes, _PIECE))
@@ -106,6 +101,16 @@ def write_schedule(
     write_outages(schedule, target, card)
     with whole_parquet(target / "jobs.parquet") as path:
         _sink(parts, _with_nodes(table[:0], runs, 0, 0), schedule.jobs.nodes, path, card)
+
+
+def _write_decisions(schedule: Schedule, target: Path, log: PromiseLog | None, card: dict[str, str]) -> None:
+    frame = _frame(schedule.decisions)
+    with whole_parquet(target) as path:
+        if log is None:
+            frame.write_parquet(path, metadata=card)
+            return
+        none = _with_promises(frame[:0], Changes(0, np.zeros(1, np.int64), *np.empty((2, 0), np.int64)))
+        _sink(lambda: (_with_promises(frame, each) for each in log.pieces()), none, log.per_pass, path, card)
 
 
 def _sink(
