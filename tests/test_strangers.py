@@ -16,6 +16,7 @@ from tests.strangers import STRANGER, give, needs_root
 from transom._system import prebuilt
 from transom.bench.best_known.library import INDEX, locked
 from transom.bench.store.store import Store
+from transom.cli import run
 from transom.errors import DocumentError, StoreError
 from transom.forecast import calibration
 from transom.generate.dataset.dataset import make_dataset
@@ -84,12 +85,12 @@ def workload() -> Workload:
 def test_a_recording_is_not_resumed(
     workload: Workload, tmp_path: Path, spoil: Spoil, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run, out = Run("fcfs", "fcfs"), tmp_path / "out"
-    assert not replay(workload, run, out)[1]
-    assert replay(workload, run, out)[1]
+    one, out = Run("fcfs", "fcfs"), tmp_path / "out"
+    assert not replay(workload, one, out)[1]
+    assert replay(workload, one, out)[1]
     assert caplog.messages == []
     why = spoil(out / "fcfs")
-    assert not replay(workload, run, out)[1]
+    assert not replay(workload, one, out)[1]
     (line,) = caplog.messages
     assert line.endswith(f": not used, because {why}; its policy is replayed again")
 
@@ -98,10 +99,10 @@ def test_a_recording_is_not_resumed(
 def test_figures_of_repetitions_are_not_resumed(
     workload: Workload, tmp_path: Path, spoil: Spoil, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run, path = Run("fcfs", "fcfs"), tmp_path / "out" / "fcfs" / "repeats.json"
+    one, path = Run("fcfs", "fcfs"), tmp_path / "out" / "fcfs" / "repeats.json"
 
     def waits() -> list[float]:
-        return [each.figures["mean_wait"] for each in repetitions(workload, run, 2, 1, tmp_path / "out")]
+        return [each.figures["mean_wait"] for each in repetitions(workload, one, 2, 1, tmp_path / "out")]
 
     wanted = waits()
     planted = json.loads(path.read_text())
@@ -240,3 +241,26 @@ def test_nothing_that_is_written_can_be_changed_by_others(workload: Workload, tm
     made = list(tmp_path.rglob("*"))
     assert len(made) > 10
     assert {str(path): path.stat().st_mode & 0o022 for path in made if path.stat().st_mode & 0o022} == {}
+
+
+def test_nothing_is_built_where_it_would_not_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o777)
+    assert run(["compile"]) == 2
+    assert f"would not be used, because anybody may write {tmp_path}" in capsys.readouterr().err
+
+
+def test_the_command_line_says_what_is_not_used_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["simulate", "examples/slurm_60.swf", "--policy", "fcfs", "--no-figures", "--out", str(tmp_path)]
+    assert run(command) == 0
+    assert "not used" not in capsys.readouterr().err
+    (tmp_path / "fcfs").chmod(0o777)
+    assert run(command) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "not used" in line]
+    assert said == [
+        f"{tmp_path}/fcfs: not used, because anybody may write {tmp_path}/fcfs; its policy is replayed again"
+    ]
+    assert run(["-q", *command]) == 0
+    assert capsys.readouterr().err == ""
