@@ -253,7 +253,15 @@ def test_nothing_is_built_where_it_would_not_be_used(
 
 
 def test_the_command_line_says_what_is_not_used_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["simulate", "examples/slurm_60.swf", "--policy", "fcfs", "--no-figures", "--out", str(tmp_path)]
+    command = [
+        "simulate",
+        str(Path(__file__).resolve().parents[1] / "examples" / "slurm_60.swf"),
+        "--policy",
+        "fcfs",
+        "--no-figures",
+        "--out",
+        str(tmp_path),
+    ]
     assert run(command) == 0
     assert "not used" not in capsys.readouterr().err
     (tmp_path / "fcfs").chmod(0o777)
