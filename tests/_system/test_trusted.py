@@ -142,6 +142,20 @@ def test_what_is_roots_is_trusted_above_a_folder_and_not_as_the_folder(common: P
     assert as_user(VICTIM, lambda: distrusted(common / "roots")) == f"{common}/roots belongs to user root"
 
 
+@needs_root
+def test_what_a_container_shows_as_nobodys_is_trusted_above_where_nobody_else_may_write(
+    common: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_nobody", lambda: STRANGER)
+    own = common / "a" / "own"
+    own.mkdir(parents=True)
+    os.chown(common / "a", STRANGER, STRANGER)
+    assert distrusted(own) is None
+    assert distrusted(common / "a") == f"{common}/a belongs to user {STRANGER}"
+    common.chmod(0o1777)
+    assert distrusted(own) == f"{common}/a belongs to user {STRANGER}"
+
+
 def test_folders_are_made_that_others_may_not_write(tmp_path: Path) -> None:
     os.umask(0)
     make_folder(tmp_path / "a" / "b")
