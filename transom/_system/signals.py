@@ -1,4 +1,5 @@
-"""SIGINT (Ctrl-C), which a terminal sends to all its processes: deferred, collected, masked for children."""
+"""SIGINT (Ctrl-C), which a terminal sends to all its processes: deferred, collected, masked for children; and what else
+ends a command in the same way."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 
 HELD = frozenset({signal.SIGINT})
 """What is kept from children."""
+_ENDS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+"""What ends a command in order."""
 
 
 class _Held:
@@ -36,6 +39,38 @@ def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error
+
+
+@contextmanager
+def ends_in_order() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP raise :class:`KeyboardInterrupt` in the block, whatever was inherited.
+
+    A shell that runs a script has what it starts with ``&`` ignore SIGINT, and whoever starts a process may have
+    blocked any of them. Only a SIGHUP that is ignored stays so: nohup asks for that. A handler of SIGINT that is there
+    is kept.
+    """
+    if threading.current_thread() is not threading.main_thread():  # whose signals are not ours
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in _ENDS}
+    if not callable(before[signal.SIGINT]):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in _ENDS - {signal.SIGINT}:
+        if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
+            signal.signal(each, _interrupt)
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does at this moment."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from transom._system.signals import interrupt_behind
+from transom._system.signals import ends_in_order, interrupt_behind
 from transom.cli.output.compiling import CompilerNotice
 from transom.cli.output.console import display
 from transom.cli.output.steps import report_steps
@@ -46,11 +46,11 @@ def run(arguments: Sequence[str]) -> int:
     Returns
     -------
     The exit status: 0; 1 where a check found something wrong or a solver failed; 2 for bad input, with one line on
-    standard error; 130 after Ctrl-C.
+    standard error; 130 after Ctrl-C, SIGTERM or SIGHUP.
     """
     try:
         display.reset()
-        with report_steps():
+        with ends_in_order(), report_steps():
             status = _command(list(arguments))
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
