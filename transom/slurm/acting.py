@@ -12,6 +12,8 @@ from transom.slurm.window import Seen
 
 NAMED = "named nodes"
 """What a job asks for that names nodes."""
+REFUSALS = 3
+"""So many in a row, and a job is left to Slurm."""
 
 
 def events_of(seen: Seen) -> Any:

@@ -16,6 +16,13 @@ from transom.slurm.commands import run_slurm
 _TOGETHER = 200  # jobs of one command
 
 
+def of_all(act: Callable[[list[str]], bool], names: Sequence[str]) -> list[str]:
+    """The jobs of which an action was done: of all together, else of one after the other, as one may be foreign."""
+    if not names or act(list(names)):
+        return list(names)
+    return [name for name in names if len(names) > 1 and act([name])]
+
+
 def adopt(audit: Audit, names: Sequence[str], until: int) -> bool:
     """Turn holds into leases: the begin time first, so that nothing starts in between."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom.errors import DocumentError
+from transom.errors import DocumentError, TransomError
 from transom.io.documents import decode, encode
 from transom.models import Window
 from transom.simulation.nodes.allocator import Allocator
@@ -53,17 +53,27 @@ def decide_again(path: Path) -> Redone:
     """
     adviser, count, differing = None, 0, []
     for line in read_audit(path):
-        if line["kind"] == "begin":
-            allocate = line["allocate"]
-            adviser = Adviser(line["policy"], None if allocate is None else Allocator(allocate), line["seed"])
-        elif line["kind"] == "decision":
-            window = decode(line["window"].encode(), str(path))
-            if adviser is None or not isinstance(window, Window):
-                raise DocumentError(f"{path}: a decision stands before the beginning of a run")
-            kept = [(begin, frozenset(nodes)) for begin, nodes in line["kept_from"]]
-            limits = dict(line.get("leaf_limits", ()))  # logs of before have none
-            chosen = adviser.choose(window, np.array(line["idle"], np.int64), kept, limits)
-            count += 1
-            if [[job, list(nodes)] for job, nodes in chosen.nodes.items()] != line["starts"]:
-                differing.append(line["digest"])
+        try:
+            if line["kind"] == "begin":
+                allocate = line["allocate"]
+                adviser = Adviser(line["policy"], None if allocate is None else Allocator(allocate), line["seed"])
+            elif line["kind"] == "decision":
+                if adviser is None:
+                    raise DocumentError("stands before the beginning of a run")
+                count += 1
+                if not _as_before(adviser, line, str(path)):
+                    differing.append(line["digest"])
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            why = str(error) if isinstance(error, TransomError) else "is damaged"
+            raise DocumentError(f"{path}: a {line.get('kind')} of {line.get('at')} {why}") from None
     return Redone(count, differing)
+
+
+def _as_before(adviser: Adviser, line: dict[str, Any], source: str) -> bool:
+    window = decode(line["window"].encode(), source)
+    if not isinstance(window, Window):
+        raise DocumentError("states no window")
+    kept = [(begin, frozenset(nodes)) for begin, nodes in line["kept_from"]]
+    limits = dict(line.get("leaf_limits", ()))  # logs of before have none
+    chosen = adviser.choose(window, np.array(line["idle"], np.int64), kept, limits)
+    return bool([[job, list(nodes)] for job, nodes in chosen.nodes.items()] == line["starts"])

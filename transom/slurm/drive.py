@@ -9,12 +9,12 @@ a job whose start Slurm refuses again and again, is left to Slurm at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.slurm import actions
-from transom.slurm.acting import NAMED, Pace, events_of, same_nodes, still
+from transom.slurm.acting import NAMED, REFUSALS, Pace, events_of, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit
 from transom.slurm.consistency import look
@@ -31,7 +31,6 @@ PATIENCE = 60
 FOREVER = 365 * 86400
 """The walltime of a job without a limit [s]."""
 _AT_ONCE = 200  # leases that are made or moved on in one look
-_REFUSALS = 3  # of a lease or a start in a row, after which a job is left to Slurm
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
 
@@ -45,7 +44,8 @@ class Terms:
     partition : whose jobs and nodes, by default the site's own.
     lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
     per_minute : starts, nodes named and factors set in a minute of our clock, at most.
-    holds : whether drive takes jobs that their users hold, besides those that are handed over.
+    holds : whether drive takes jobs that their user holds, besides those that are handed over.
+    user : the number of the user whose holds hand jobs over, those of others not; None for all.
     no_later : than Slurm's own plan and so many seconds of its clock no job may start; None for no bound.
     longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
     ask : what reads the state; actions are commands.
@@ -59,6 +59,7 @@ class Terms:
     no_later: int | None = None
     longest_wait: int | None = None
     ask: Callable[[], SlurmState] = ask_slurm
+    user: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Driver:
         self._leases: dict[str, int] = {}
         self._half: set[str] = set()  # of which nobody knows whether their holds became leases
         self._started: dict[str, tuple[str, int]] = {}
-        self._ran: dict[str, str] = {}  # on which nodes the jobs were to start that have started
+        self._ran: dict[str, str] = {}  # the nodes that jobs still name which have started; empty once they do not
         self._decided_at: dict[str, int] = {}  # when the starts of those that were asked to start were decided [s]
         self._left: set[str] = set()
         self._refused: Counter[str] = Counter()  # leases or starts in a row
@@ -123,7 +124,7 @@ class Driver:
         given_back = [
             name for name in sorted(offered - patient) if seen.refused.get(name, _ELSEWHERE[0]) not in _ELSEWHERE
         ]
-        often = (name for name in sorted(offered) if self._refused[name] >= _REFUSALS)
+        often = (name for name in sorted(offered) if self._refused[name] >= REFUSALS)
         given_back += [name for name in often if name not in given_back]
         if terms.longest_wait is not None:
             late = (name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait)
@@ -157,22 +158,25 @@ class Driver:
         """Believe the log: of an earlier run, or with the lines of another process that has given jobs back."""
         ledger = audit.catch_up()
         self._leases, self._half, self._left = ledger.leases, ledger.half, ledger.left | self._left
+        self._ran = {name: ledger.placed.get(name, [""])[-1] for name in ledger.ran}
         began = {name: since for name, (_, since) in self._started.items()}
         self._started = {name: (nodes, began.get(name, -1)) for name, nodes in ledger.started.items()}
-        self._started = {name: start for name, start in self._started.items() if name not in self._ran}
         self._decided = None
 
     def _offered(self, job: SlurmJob, now: int) -> bool:
         name = job.name
-        if not job.waits or name in self._started or name in self._ran:
+        if not job.waits or name in self._started:
             return False
+        if name in self._ran and (self._ran[name] or not job.held):
+            return False  # requeued: Slurm fails a batch job that starts before the begin time that it then has
         if name in self._leases:
             return not job.held
         if name in self._left or not self._terms.selector.takes(job):
             return False
         if job.reason == "JobHeldUser":
             # A begin time of its user's own is waited for.
-            return name in self._half or (self._terms.holds and job.eligible <= now)
+            whose = self._terms.user in (None, job.uid)
+            return name in self._half or (self._terms.holds and whose and job.eligible <= now)
         return job.handed and not job.held and job.eligible > now
 
     def _as_if(self, job: SlurmJob, now: int, offered: set[str]) -> SlurmJob:
@@ -196,7 +200,12 @@ class Driver:
         jobs = {job.name: job for job in state.jobs}
         for name, (nodes, since) in list(self._started.items()):
             job = jobs.get(name)
-            if job is not None and job.waits:
+            ours = job is not None and job.waits and same_nodes(job.asks.get(NAMED, ""), nodes)
+            if job is not None and ours and job.held:
+                self._leave(name, named=True)
+                continue
+            requeued = job is not None and ours and job.eligible > state.now
+            if job is not None and job.waits and not requeued:
                 if since < 0:
                     self._started[name] = (nodes, state.now)
                 elif state.now - since > PATIENCE and self._audit is not None:
@@ -208,14 +217,15 @@ class Driver:
             del self._started[name]
             self._leases.pop(name, None)
             self._ran[name] = nodes
-            if self._audit is not None:
+            if self._audit is not None and not requeued:
                 # A job that is completing is listed with the nodes alone that are not done yet.
                 on = job.held_nodes if job is not None and job.state == "RUNNING" else None
                 same = on is None or set(hosts(on)) == set(hosts(nodes))
                 self._audit.write("followed", job=name, asked=nodes, nodes=on, same=same)
         self._free_requeued(jobs)
-        for name in [name for name in self._decided_at if name not in self._started and name not in self._ran]:
-            del self._decided_at[name]
+        for name in list(self._decided_at):
+            if name not in jobs or (name not in self._started and name not in self._ran):
+                del self._decided_at[name]
         for name in [name for name in self._leases if name not in jobs]:
             del self._leases[name]
         self._left &= jobs.keys()
@@ -225,18 +235,27 @@ class Driver:
                 self._leases[name] = max(jobs[name].eligible, state.now)
                 del self._refused[name]
         for name in [name for name in self._leases if jobs[name].waits and jobs[name].held]:
-            del self._leases[name]
-            self._left.add(name)
-            if self._audit is not None:
-                self._audit.act("leave", [name], lambda: None)
+            self._leave(name)
+
+    def _leave(self, name: str, named: bool = False) -> None:
+        """Leave a job alone that somebody holds again, without nodes of ours."""
+        if self._audit is not None:
+            if named and not actions.clear(self._audit, [name]):
+                return  # asked again by the next look
+            self._audit.act("leave", [name], lambda: None)
+        self._leases.pop(name, None)
+        self._started.pop(name, None)
+        self._left.add(name)
 
     def _free_requeued(self, jobs: Mapping[str, SlurmJob]) -> None:
-        """Take our nodes back from jobs that wait again, as after the failure of a node: Slurm starts them anywhere."""
-        for name, nodes in list(self._ran.items()):
-            job = jobs.get(name)
-            if job is None or (job.waits and not same_nodes(job.asks.get(NAMED, ""), nodes)):
-                del self._ran[name]
-            elif job.waits and self._audit is not None:
+        """Take our nodes back from jobs that wait again, as after the failure of a node: Slurm starts them anywhere.
+
+        A job that is not listed may be on its way back to the queue.
+        """
+        for name in [name for name, job in jobs.items() if job.waits and self._ran.get(name)]:
+            if not same_nodes(jobs[name].asks.get(NAMED, ""), self._ran[name]):
+                self._ran[name] = ""
+            elif self._audit is not None:
                 actions.clear(self._audit, [name])  # asked again by the next look until it is done
 
     def _give_back(self, names: list[str], state: SlurmState) -> None:
@@ -245,12 +264,12 @@ class Driver:
         waits_held = {job.name for job in state.jobs if job.waits and job.held}
         held = [name for name in names if name in waits_held]
         begun = [name for name in names if name in self._half or name not in waits_held]
-        if held:
-            actions.release(self._audit, held)
-        if begun and actions.give_back(self._audit, begun, state.now):
-            for name in begun:
-                self._leases.pop(name, None)
-                self._half.discard(name)
+        audit, now = self._audit, state.now
+        actions.of_all(lambda some: actions.release(audit, some), held)
+        actions.of_all(lambda some: actions.give_back(audit, some, now), begun)
+        for name in names:  # those of which it is refused are none of ours
+            self._leases.pop(name, None)
+            self._half.discard(name)
         self._left.update(names)
 
     def _keep(self, waiting: Mapping[str, bool], now: int) -> list[str]:
@@ -266,24 +285,27 @@ class Driver:
         half = sorted((name for name in left if left[name] < self._terms.lease / 2), key=left.__getitem__)
         old = [name for i, name in enumerate(half) if i < _AT_ONCE or left[name] < self._terms.lease / 4]
         held = [name for name in fresh if waiting[name]]
-        handed = [name for name in fresh if not waiting[name]]
         self._half.update(held)  # written down first: the answer may be lost
-        # What was refused of several together is asked again for each alone: one may be somebody else's.
-        again = [[name] for name in held if self._refused[name]]
-        together = [name for name in held if not self._refused[name]]
-        for names in (*again, *([together] if together else [])):
-            if actions.adopt(self._audit, names, until):
-                self._leases.update(dict.fromkeys(names, until))
-                self._half.difference_update(names)
-                for name in names:
-                    del self._refused[name]
-            else:
-                self._refused.update(names)
-        if handed and actions.take(self._audit, handed, until):
-            self._leases.update(dict.fromkeys(handed, until))
-        if old and actions.renew(self._audit, old, until):
-            self._leases.update(dict.fromkeys(old, until))
+        self._lease(actions.adopt, self._audit, held, until)
+        self._lease(actions.take, self._audit, [name for name in fresh if not waiting[name]], until)
+        self._lease(actions.renew, self._audit, old, until)
         return fresh
+
+    def _lease(
+        self, act: Callable[[Audit, Sequence[str], int], bool], audit: Audit, names: Sequence[str], until: int
+    ) -> None:
+        """Make or move on leases. What was refused of several together is asked again, by the next look, for each job
+        alone: one may be somebody else's, and the others are not to wait for it."""
+        alone = [[name] for name in names if self._refused[name]]
+        together = [name for name in names if not self._refused[name]]
+        for some in (*alone, *([together] if together else [])):
+            if not act(audit, some, until):
+                self._refused.update(some)
+                continue
+            self._leases.update(dict.fromkeys(some, until))
+            self._half.difference_update(some)
+            for name in some:
+                del self._refused[name]
 
     def _new(self, seen: Seen, plan: Seen | None) -> bool:
         """Whether something has happened since the last decision, as in a replay; or to jobs that hold back others."""
@@ -314,6 +336,7 @@ class Driver:
                 self._started[name], self._decided_at[name] = (start.where, -1), seen.window.now
                 if actions.start(self._audit, name, start.where, slurm_clock(), digest):
                     made.append(start)
+                    self._ran.pop(name, None)
                     del self._refused[name]
                     continue
                 del self._started[name]

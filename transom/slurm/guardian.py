@@ -1,7 +1,8 @@
 """The second process of a run: gives all jobs back when the first one has shown no sign of life for a lease.
 
 It also gives back what arrives held afterwards, if it knows which jobs are selected. It ends when its name is no
-longer in its file: when the first process has ended in order, or another one has begun.
+longer in its file: when the first process has ended in order, or another one has begun. Signs of life are told by
+their changes on a clock that nobody sets: that of the machine may be set back.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LONGEST = 2.0  # between two looks [s]
 
 
 def heartbeat_of(audit: Path) -> Path:
-    """The file whose time is that of the last sign of life."""
+    """The file whose time changes with every sign of life. That of 1970 says that there is none any more."""
     return audit.with_name(f"{audit.name}.heartbeat")
 
 
@@ -76,17 +77,20 @@ def dismiss(audit: Path) -> None:
 
 def watch(audit: Path, lease: float, partition: str, selects: tuple[str, ...]) -> None:
     """Watch the heartbeat until somebody else does."""
-    selector, name = Selector(selects) if selects else None, str(os.getpid())
+    selector, name, user = Selector(selects) if selects else None, str(os.getpid()), os.getuid()
     with atomic_write(guardian_of(audit), "w") as file:
         file.write(name)
-    log = Audit(audit)
+    log, beat, since = Audit(audit, insist=False), -1, time.monotonic()
 
     def takes(job: SlurmJob) -> bool:
-        return selector is not None and job.partition == partition and selector.takes(job)
+        return selector is not None and selector.takes_hold(job, partition, user)
 
     while guardian_of(audit).exists() and guardian_of(audit).read_text() == name:
-        with suppress(TransomError, FileNotFoundError):
-            if time.time() - heartbeat_of(audit).stat().st_mtime > lease:
+        with suppress(FileNotFoundError):
+            if (now := heartbeat_of(audit).stat().st_mtime_ns) != beat:
+                beat, since = now, time.monotonic()
+        with suppress(TransomError):
+            if beat == 0 or time.monotonic() - since > lease:
                 give_all_back(log, takes)
         time.sleep(min(lease / 4, _LONGEST))
 

@@ -6,11 +6,12 @@ operators may set. Without Transom the factors stay as they are until `transom s
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from transom.errors import SlurmError
 from transom.slurm import actions
-from transom.slurm.acting import Pace, events_of
+from transom.slurm.acting import REFUSALS, Pace, events_of
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.commands import run_slurm
@@ -38,6 +39,7 @@ class Nudger:
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None, limit: int) -> None:
         self._adviser, self._terms, self._audit, self._limit = adviser, terms, audit, limit
         self._factors = {} if audit is None else audit.catch_up().factors
+        self._refused = Counter[str]()
         self._pace = Pace(terms.per_minute)
         self._decided: Any = None
         if "priority/multifactor" not in run_slurm("scontrol", "show", "config"):
@@ -73,12 +75,14 @@ class Nudger:
         for name in [name for name, factor in self._factors.items() if factor and name in waiting]:
             wanted.setdefault(name, 0)
         for name, factor in wanted.items():
-            if self._factors.get(name, 0) == factor:
+            if self._factors.get(name, 0) == factor or self._refused[name] >= REFUSALS:
                 continue
             if self._pace.spent or self._audit.others_wrote:
                 return Look(seen, [], [], [], [])  # the rest is for the next look
             self._pace.note()
             if actions.nudge(self._audit, name, factor):
                 self._factors[name] = factor
+            else:
+                self._refused[name] += 1
         self._decided = events
         return Look(seen, [], [], [], [])

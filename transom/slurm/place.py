@@ -2,16 +2,18 @@
 
 Selected jobs that the policy would start now get the nodes of the solver (``ReqNodeList``); none is ever held. Slurm
 may be starting a job at the very moment at which a look misses it or finds it impossible: without its nodes it would
-then start on others. So names are kept for a lease after the last look that wanted them, and then taken back.
+then start on others. So names are kept for a lease after the last look that wanted them, and then taken back; at once
+where the job waits again after it ran.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.slurm import actions
-from transom.slurm.acting import NAMED, Pace, events_of, same_nodes, still
+from transom.slurm.acting import NAMED, REFUSALS, Pace, events_of, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.answers import named_hosts
 from transom.slurm.audit import Audit, read_ledger
@@ -22,6 +24,8 @@ from transom.slurm.jobs import SlurmJob
 from transom.slurm.latest.latest_starts import LatestStarts
 from transom.slurm.state import SlurmState
 from transom.slurm.window import Seen, window_of
+
+_NEVER = -(1 << 40)
 
 
 @dataclass(slots=True)
@@ -51,8 +55,12 @@ class Namer:
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
         self._adviser, self._terms, self._audit = adviser, terms, audit
         ledger = None if audit is None else read_ledger(audit.path)
-        self._names = {name: _Names(["", *named], -1, -1) for name, named in ledger.placed.items()} if ledger else {}
+        self._names = dict[str, _Names]()
+        if ledger is not None:
+            placed = {name: named for name, named in ledger.placed.items() if name not in ledger.left}
+            self._names = {name: _Names(["", *named], -1, -1, name in ledger.ran) for name, named in placed.items()}
         self._left = set(ledger.left) if ledger else set()
+        self._refused = Counter[str]()  # in a row
         self._decided: Any = None
         self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
         self._pace = Pace(terms.per_minute)
@@ -97,14 +105,15 @@ class Namer:
         jobs = {job.name: job for job in state.jobs}
         for name, names in list(self._names.items()):
             job = jobs.get(name)
-            if names.wanted < 0:
+            if names.wanted == -1:
                 names.wanted = state.now  # of an earlier run
-            if job is None:
-                if names.ran or state.now - names.wanted > self._terms.lease:
+            if job is None:  # one that ran may be on its way back to the queue
+                if state.now - names.wanted > self._terms.lease:
                     self._came_true(name, None)
                     del self._names[name]
             elif not job.waits:
                 self._came_true(name, job)
+                names.wanted = state.now
             else:
                 self._still_ours(job, names, state.now)
 
@@ -113,7 +122,7 @@ class Namer:
         actual = job.asks.get(NAMED, "")
         known = next((each for each in names.named[::-1] if same_nodes(each, actual)), None)
         if names.ran:  # requeued, as after the failure of a node
-            names.ran, names.since, names.wanted, self._decided = False, -1, now, None
+            names.ran, names.since, names.wanted, self._decided = False, -1, _NEVER, None
         if known:
             names.named = [known]
             return
@@ -184,7 +193,11 @@ class Namer:
                 if actions.place(self._audit, name, start.where, digest):
                     self._names[name].named = [start.where]
                     made.append(start)
+                    del self._refused[name]
                     continue
+                self._refused[name] += 1
+                if self._refused[name] >= REFUSALS:  # as a job of somebody else
+                    self._left.add(name)
             stale.append(name)
         if not starts:
             self._decided = decided  # those that are named count as running from now on

@@ -31,8 +31,20 @@ class Selector:
         for text in self.texts:
             for term in () if text == "all" else text.split(","):
                 key, is_, value = term.partition("=")
+                if key == "user" and is_ and not value:
+                    raise SpecError(f"--select {text!r}: names no user; cron and services set no USER, $(id -un) does")
                 if key not in _KEYS or not is_ or not value:
                     raise SpecError(f"--select {text!r}: expected all, or {', '.join(f'{k}=...' for k in _KEYS)}")
+
+    def takes_hold(self, job: SlurmJob, partition: str, user: int) -> bool:
+        """Whether a hold hands a job over: only a user's own, as other users may hold theirs for reasons of their own.
+
+        Parameters
+        ----------
+        partition : whose jobs are driven.
+        user : whose run it is, by number.
+        """
+        return job.uid == user and job.partition == partition and self.takes(job)
 
     def takes(self, job: SlurmJob) -> bool:
         """Whether a job is selected."""

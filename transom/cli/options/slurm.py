@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from transom.simulation.nodes.allocator import Allocator
+    from transom.slurm.audit import Audit
     from transom.slurm.state import SlurmState
     from transom.slurm.window import Seen
 
@@ -110,6 +111,15 @@ def asked_state(answers: list[Path] | None, now: str | None, rest: Path | None) 
     if now is not None and (time is None or time < 0):
         raise SpecError(f"--now: expected a time such as 2026-01-31T12:00:00, got {now!r}")
     return read_answers(answers, time)
+
+
+def tell_head(log: Audit) -> None:
+    """Say what a copy of an audit log is to be compared with later, and what is missing in it."""
+    from transom.cli.output.console import note
+
+    if log.lost:
+        note(f"{log.path}: lines are missing: {log.lost}")
+    note(f"{log.path}: head {log.head}")
 
 
 def remarks_on(seen: Seen) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,35 +10,61 @@ import typer
 
 from transom._system.wording import counted
 from transom.cli.options import common as options
+from transom.cli.options import slurm
 from transom.cli.output.console import note, print_json, remark
 
 
 def command(
     audit: Annotated[Path, typer.Argument(metavar="AUDIT", help="The log of `transom slurm run`.")],
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            help="Without the log, or where lines of it are lost: also give back these waiting jobs, as for run. Holds "
+            "of this user, begin times and named nodes end, whoever set them. Repeat for alternatives.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Do so even while a run holds the lock, as one that hangs; it may take jobs again."
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Give every job back that a run has under lease, placed, nudged or asked to start, and release what is held and
     selected.
 
-    The second process of the run ends. While the run itself goes on, stop it instead.
+    The second process of the run ends. While the run itself goes on, stop it instead. A full disk, a damaged log and
+    a lock that somebody else holds do not stand in the way; a line says what is missing in the log.
     """
     from transom.errors import DocumentError
-    from transom.slurm.audit import Audit, read_audit
+    from transom.slurm.audit import Audit
     from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import dismiss
+    from transom.slurm.jobs import SlurmJob
     from transom.slurm.lock import alone
     from transom.slurm.selector import Selector
 
-    begun = [line for line in read_audit(audit) if line["kind"] == "begin"]
-    if not begun:
-        raise DocumentError(f"{audit}: tells of no run")
-    selector, where = Selector(tuple(begun[-1]["select"])), begun[-1]["partition"]
-    with alone(giving_back=True) as why:
+    log = Audit(audit, insist=False)
+    begin = log.catch_up().begin
+    if begin is None and not select:
+        why = f"{log.lost}: " if log.lost else ""
+        raise DocumentError(f"{audit}: {why}tells of no run; --select gives back without a log")
+    selector = Selector(tuple(begin["select"])) if begin else None
+    ours = Selector(tuple(select)) if select else None
+
+    def takes(job: SlurmJob) -> bool:
+        drove = begin is not None and begin["mode"] == "drive" and begin.get("holds", True)
+        user = begin.get("user", os.getuid()) if begin else os.getuid()
+        return bool(drove and selector and begin and selector.takes_hold(job, begin["partition"], user))
+
+    with alone(giving_back=True, force=force) as why:
         if why:
             note(f"{why}; given back without the lock")
-        drove = begun[-1]["mode"] == "drive" and begun[-1].get("holds", True)
-        given = give_all_back(Audit(audit), lambda job: drove and job.partition == where and selector.takes(job))
+        given = give_all_back(log, takes, None if ours is None else ours.takes)
         dismiss(audit)
+    slurm.tell_head(log)
     if json:
         print_json({"audit": str(audit), "given_back": given})
     else:

@@ -1,4 +1,4 @@
-"""``transom slurm replay``: decide the windows of an audit log again."""
+"""``transom slurm replay``: check an audit log, and decide its windows again."""
 
 from __future__ import annotations
 
@@ -7,24 +7,60 @@ from typing import Annotated
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.output.console import print_json, remark
+
+_SHOWN = 10  # numbers of lines
 
 
 def command(
     audit: Annotated[Path, typer.Argument(metavar="AUDIT", help="The log of `transom slurm run`.")],
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="DIGEST", help="A head of the log that `transom slurm run` printed."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Decide every window of an audit log again, and compare jobs and nodes with what the log says.
+    """Check that no line of an audit log was removed, altered, added or moved, decide every window again, and compare
+    jobs and nodes with what the log says.
 
-    No Slurm is needed. The exit status is 1 if a decision differs, which only a solver that ran out of time explains.
+    A log that was cut, or rewritten as a whole, can only be told with --head: the log must still have the line whose
+    digest that is. No Slurm is needed. The exit status is 1 if lines are not as they were written, if the head is
+    missing, or if a decision differs, which only a solver that ran out of time explains.
     """
+    from transom.errors import DocumentError, SpecError
     from transom.slurm.decisions import decide_again
+    from transom.slurm.log.chain import check_chain
 
-    found = decide_again(audit)
+    if head is not None and not head.strip():
+        raise SpecError("--head: expected the digest that `transom slurm run` printed")
+    chain, told = check_chain(audit, head.strip().lower() if head else ""), list[str]()
+    if chain.broken:
+        which = ", ".join(map(str, chain.broken[:_SHOWN])) + (", ..." if len(chain.broken) > _SHOWN else "")
+        told.append(f"{counted(len(chain.broken), 'line')} altered, added, moved, or after a removed one: line {which}")
+    if chain.at is None:
+        told.append("the head is missing: lines were removed from the end, or the log was rewritten")
+    elif chain.at:
+        told.append(f"the head is that of line {chain.at}; {counted(chain.lines - chain.at, 'line')} after it")
+    if chain.unchained:
+        told.append(f"{counted(chain.unchained, 'line')} of an earlier version without a digest, not checked")
+    if chain.cut:
+        told.append("the last line is not whole")
+    bad, decisions, differing = bool(chain.broken) or chain.at is None, None, list[str]()
+    try:
+        decisions, differing = decide_again(audit)
+    except DocumentError as error:
+        if not bad:
+            raise
+        told.append(f"decisions were not made again: {error}")
     if json:
-        print_json({"audit": str(audit), **found._asdict()})
+        document = {"audit": str(audit), "decisions": decisions, "differing": differing, **chain._asdict()}
+        print_json({**document, "at": chain.at or None})
     else:
-        remark(f"{audit}: {found.decisions} decisions, {len(found.differing)} differ")
-    if found.differing:
+        decided = "" if decisions is None else f"{counted(decisions, 'decision')}, {len(differing)} differ; "
+        remark(f"{audit}: {decided}{counted(chain.lines, 'line')}, head {chain.head or 'none'}")
+        for line in told:
+            remark(f"{audit}: {line}")
+    if bad or differing:
         raise typer.Exit(1)

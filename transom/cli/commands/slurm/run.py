@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -47,8 +47,9 @@ def command(
         list[str],
         typer.Option(
             "--select",
-            help="Jobs that may be touched: all, or user=NAME, partition=NAME, job=ID, joined by commas where all must "
-            "hold. Repeat for alternatives.",
+            help="Jobs that may be touched: all that Slurm lets this user change, or user=NAME, partition=NAME, "
+            "job=ID, joined by commas where all must hold. Repeat for alternatives. Jobs that other users hold are "
+            "never touched.",
         ),
     ],
     policy: Annotated[
@@ -83,8 +84,8 @@ def command(
         bool,
         typer.Option(
             "--holds/--no-holds",
-            help="With drive: also take jobs that their users hold, and not only those that a begin time and a comment "
-            "hand over.",
+            help="With drive: also take this user's own jobs that are held (sbatch -H), and not only those that a "
+            "begin time and a comment hand over.",
         ),
     ] = True,
     limit: Annotated[
@@ -103,11 +104,11 @@ def command(
     the jobs, on exactly these nodes, and none is ever held. Names that no look has wanted for the time of a lease are
     taken back.
 
-    drive starts held jobs when and where the policy says. Each selected job that its user holds gets a lease instead of
-    the hold: a begin time that is moved on as long as Transom lives. A job with a begin time to come and the word
-    transom in its comment has one already. If it stops for any reason, Slurm itself starts
-    the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C all jobs are given back.
-    Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
+    drive starts held jobs when and where the policy says. Each selected job that this user holds gets a lease instead
+    of the hold: a begin time that is moved on as long as Transom lives. A job with a begin time to come and the word
+    transom in its comment has one already, whoever's it is. If it stops for any reason, Slurm itself starts
+    the jobs when the lease ends, and a second process releases what is still held. On Ctrl-C, SIGTERM and SIGHUP all
+    jobs are given back. Jobs that a window cannot express are released to Slurm at once; nothing else is touched.
     """
     from transom._system.service import notify
     from transom._system.signals import uninterrupted
@@ -132,11 +133,12 @@ def command(
         raise SpecError("--no-later belongs to --mode place and drive")
     releases = mode is Mode.drive and holds
     selector = Selector(tuple(select))
-    terms = Terms(selector, partition, lease, per_minute, holds, no_later, longest_wait, slurm.asker(rest))
+    user, ask = os.getuid(), slurm.asker(rest)
+    terms = Terms(selector, partition, lease, per_minute, holds, no_later, longest_wait, ask, user)
     adviser = Adviser(policy, slurm.allocator(allocate), seed)
 
     def takes(job: SlurmJob) -> bool:
-        return releases and job.partition == where and selector.takes(job)
+        return releases and selector.takes_hold(job, where, user)
 
     def actor(log: Audit | None) -> Driver | Namer | Nudger:
         if mode is Mode.nudge:
@@ -148,13 +150,13 @@ def command(
         _loop(actor(None), every, rounds or 1, json, lambda: None)
         note("dry run: nothing was changed; --act acts")
         return
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with alone():
         log = Audit(audit)
         log.write(
             "begin", mode=mode, policy=policy, allocate=allocate, seed=seed, select=list(select), lease=lease,
-            partition=where, holds=holds, no_later=no_later,
+            partition=where, holds=holds, no_later=no_later, user=user,
         )  # fmt: skip
+        slurm.tell_head(log)
         guard: Guarded | None = None
         try:
             with uninterrupted():
@@ -162,16 +164,18 @@ def command(
             notify("READY=1")
             _loop(actor(log), every, rounds, json, guard.beat, lease / 4)
         finally:
-            # If this fails, the guardian does it.
+            # If this fails, the guardian does it. A second signal, as of a terminal and its shell, waits meanwhile.
             try:
-                given = give_all_back(log, takes)
+                with uninterrupted():
+                    given = give_all_back(log, takes)
+                    log.write("end", given_back=given)
+                    if guard is not None:
+                        guard.end()
             except SlurmError as error:
                 note(f"{error}; a second process gives all jobs back once Slurm answers")
             else:
-                log.write("end", given_back=given)
-                if guard is not None:
-                    guard.end()
                 note(f"given back to Slurm: {counted(len(given), 'job')}")
+            slurm.tell_head(log)
 
 
 def _loop(
