@@ -94,6 +94,10 @@ def test_the_log_holds_what_is_new_and_is_scored(answers: Path, transom: Callabl
     assert (told["earlier"], told["later"], told["delay_median"]) == (1, 1, 90.0)
     assert transom("slurm", "score", log, records).status == 0
     assert transom("slurm", "score", answers, records).status == 2
+    records.write_text(records.read_text().replace("T10:", "T11:"))  # the same, as read from a clock in Berlin
+    assert transom("slurm", "score", log, records, "--timezone", "Europe/Berlin", "--json").lines == [told]
+    assert transom("slurm", "score", log, "--timezone", "Europe/Berlin").status == 2
+    assert "Nowhere" in transom("slurm", "score", log, records, "--timezone", "Nowhere").err
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_it_tells_what_the_commands_tell(
     gone = transom("slurm", "window", "--rest", socket)
     assert (gone.status, gone.err.count("\n")) == (2, 1)
     assert "no slurmrestd answers" in gone.err
+    assert "refuses to run as root" in gone.err
     both = transom("slurm", "window", EXAMPLES / "jobs.txt", "--rest", socket)
     assert (both.status, "--rest asks a running Slurm" in both.err) == (2, True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -10,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Ran, transom
 from tests.slurm.account import assert_accounted
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.driving import Drive, asked_nodes
+
+__all__ = ["transom"]
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "slurm"
 PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
@@ -42,6 +47,26 @@ def test_systemd_takes_the_service(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONG)
     told = [line for line in done.stderr.splitlines() if "transom.service" in line]
     assert (done.returncode, told) == (0, []), done.stderr
+
+
+def test_the_service_and_the_pages_name_commands_as_they_are(transom: Callable[..., Ran]) -> None:
+    """Their options exist, and the service ends with the log that it began with."""
+    unit = (EXAMPLES / "transom.service").read_text().replace("\\\n", " ")
+    lines = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    run, release = (shlex.split(lines[name].lstrip("-"))[1:] for name in ("ExecStart", "ExecStopPost"))
+    assert (run[:2], release[:2]) == (["slurm", "run"], ["slurm", "release"])
+    log = release[-1]
+    assert (run[run.index("--audit") + 1], log.startswith("/var/lib/transom/")) == (log, True)
+    assert (lines["Type"], lines["KillMode"], lines["StateDirectory"]) == ("notify", "mixed", "transom")
+    page = (EXAMPLES.parents[1] / "docs" / "slurm.md").read_text()
+    stated = re.findall(
+        r"^ *(?:\*/5 \* \* \* \* )?transom (slurm (?:run|release|replay|score) [^#\n>|]+)", page, re.MULTILINE
+    )
+    assert len(stated) > 5
+    for words in (run, release, *map(shlex.split, stated)):
+        ran = transom(*words, "--help")
+        assert (ran.status, ran.err) == (0, ""), words
+    assert transom(*run, "--no-such", "--help").status == 2
 
 
 def with_lua(start: Callable[..., EmulatedSlurm], lease: int) -> EmulatedSlurm:

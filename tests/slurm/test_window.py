@@ -50,6 +50,18 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
     return [tmp_path / "jobs.json", tmp_path / "nodes.json", *beside]
 
 
+def test_where_no_default_is_stated_the_choice_is_said(tmp_path: Path) -> None:
+    text = "".join(f"NodeName=n{i} State=IDLE CPUTot=4 CPUAlloc=0 Partitions=a,b,small\n" for i in range(2))
+    text += "JobId=1 UserId=a(1) JobState=PENDING Priority=9 NumNodes=1-1 TimeLimit=5 Partition=b\n"
+    equal = "".join(f"PartitionName={name} Nodes=n[0-1]\n" for name in ("a", "b")) + "PartitionName=small Nodes=n0\n"
+    (tmp_path / "equal").write_text(text + equal)
+    seen = window_of(read_answers([tmp_path / "equal"], 1767262200))
+    assert (seen.partition, seen.remarks[0].split(": ")[1]) == ("b", "b is taken, not a, small")
+    (tmp_path / "stated").write_text(text + equal.replace("small", "small Default=YES"))
+    seen = window_of(read_answers([tmp_path / "stated"], 1767262200))
+    assert (seen.partition, any("default" in line for line in seen.remarks)) == ("small", False)
+
+
 def test_all_forms_tell_the_same(files: list[Path]) -> None:
     state = read_answers(files)
     seen = window_of(state)

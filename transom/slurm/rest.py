@@ -78,7 +78,8 @@ def _request(path: Path, target: str) -> tuple[int, str]:
         answer = connection.getresponse()
         return answer.status, answer.read().decode("utf-8", "replace")
     except (OSError, http.client.HTTPException) as error:
-        raise SlurmError(f"{path}: no slurmrestd answers: {getattr(error, 'strerror', None) or error}") from None
+        why = f"no slurmrestd answers: {getattr(error, 'strerror', None) or error}"
+        raise SlurmError(f"{path}: {why} (it refuses to run as root: start it as another user)") from None
     finally:
         connection.close()
 

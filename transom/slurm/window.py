@@ -95,12 +95,13 @@ def window_of(
     SlurmError : there is no such partition, or it has no nodes.
     SpecError : there is no such rule.
     """
-    where = _partition(state, partition)
+    where, guessed = _partition(state, partition)
     known = {node.name: node for node in state.nodes}
     names = [node.name for node in state.nodes if node.name in where.nodes]
     if not names:
         raise SlurmError(f"partition {where.name}: Slurm reports none of its nodes")
     tree, names, remarks = tree_of(state.switches, names)
+    remarks += guessed
     now, ids = state.now, {name: i for i, name in enumerate(names)}
     nodes = [known[name] for name in names]
     if not where.up:
@@ -177,7 +178,9 @@ def window_of(
     return Seen(window, where.name, names, both, left, refused, remarks, idle, kept_from, leaves)
 
 
-def _partition(state: SlurmState, name: str | None) -> Partition:
+def _partition(state: SlurmState, name: str | None) -> tuple[Partition, list[str]]:
+    """A partition, by default Slurm's own; where nothing states that, the largest, of equal ones that of the most jobs.
+    And what a reader should know of the choice."""
     every = frozenset(node.name for node in state.nodes)
     known = {each.name: replace(each, nodes=every) if "ALL" in each.nodes else each for each in state.partitions}
     if not known:  # as in answers that were kept without them
@@ -189,8 +192,15 @@ def _partition(state: SlurmState, name: str | None) -> Partition:
     if name is not None:
         if name not in known:
             raise SlurmError(f"there is no partition {name!r}; Slurm has {', '.join(sorted(known))}")
-        return known[name]
-    return next((each for each in known.values() if each.default), max(known.values(), key=lambda p: len(p.nodes)))
+        return known[name], []
+    if (default := next((each for each in known.values() if each.default), None)) is not None:
+        return default, []
+    jobs = Counter(job.partition for job in state.jobs)
+    chosen = max(known.values(), key=lambda each: (len(each.nodes), jobs[each.name]))
+    others = [each.name for each in known.values() if each is not chosen]
+    if not others:
+        return chosen, []
+    return chosen, [f"no answer states Slurm's default partition: {chosen.name} is taken, not {', '.join(others)}"]
 
 
 def _running(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import records as records_options
 from transom.cli.output.console import number, print_json, print_table
 
 
@@ -21,6 +22,7 @@ def command(
             "this machine is asked, which forgets jobs some minutes after their end.",
         ),
     ] = None,
+    timezone: records_options.Timezone = None,
     json: options.Json = False,
 ) -> None:
     """Compare logged advice with when the jobs started.
@@ -28,11 +30,14 @@ def command(
     The delay is from the first advice to start a job to its start: how much later Slurm started it than the policy
     would have. What the policy would have done afterwards is not known: that takes a replay of the records.
     """
+    from transom.errors import SpecError
     from transom.slurm.advice_log import read_log, score
     from transom.slurm.happened import starts_of_records, starts_of_slurm
 
+    if timezone is not None and not records:
+        raise SpecError("--timezone belongs to records; the Slurm of this machine is asked in UTC")
     rows = read_log(log)
-    found = score(rows, starts_of_records(records) if records else starts_of_slurm())
+    found = score(rows, starts_of_records(records, timezone) if records else starts_of_slurm())
     if json:
         for each in found:
             print_json(each._asdict())
