@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -72,6 +73,7 @@ def ignoring_sigint() -> None:
 def ignoring_and_blocking() -> None:
     ignoring_sigint()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
 
@@ -94,6 +96,7 @@ def test_a_command_that_was_started_with_signals_ignored_can_be_stopped(
     with subprocess.Popen(
         [sys.executable, "-m", "transom", *map(str, words)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=inherits, start_new_session=True,
+        env={**os.environ, "_": ""},
     ) as process:  # fmt: skip
         assert process.stderr is not None
         give_up = time.monotonic() + 120
@@ -109,10 +112,14 @@ def test_a_command_that_was_started_with_signals_ignored_can_be_stopped(
     assert "Traceback" not in told
 
 
-def test_nohup_outlives_its_terminal_and_handlers_come_back() -> None:
+def test_nohup_outlives_its_terminal_and_handlers_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {each: signal.getsignal(each) for each in ENDING}
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
+        monkeypatch.setenv("_", "/usr/bin/make")
+        with ends_in_order(), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGHUP)
+        monkeypatch.setenv("_", "/usr/bin/nohup")
         with ends_in_order():
             signal.raise_signal(signal.SIGHUP)
             with pytest.raises(KeyboardInterrupt):

@@ -156,3 +156,62 @@ def test_a_job_of_somebody_else_keeps_nobody_from_a_lease(fake: Fake) -> None:
     assert fake.look([leased, theirs], "", 2) == ["update JobId=2"]
     assert fake.look([leased, theirs], "", 3) == ["release 2", "update JobId=2"]
     assert fake.look([leased, theirs], "", 4) == []
+
+
+LATER = " EligibleTime=2026-01-01T11:00:00 Comment=transom"
+
+
+def test_a_job_of_somebody_else_keeps_nobody_from_being_taken(fake: Fake) -> None:
+    """Slurm moves the begin times of some and refuses the others, and the whole command fails."""
+    fake.denied = "2"
+    both = [job(reason="BeginTime", number=number) + LATER for number in (1, 2)]
+    assert fake.look(both, "") == ["update JobId=1,2"]
+    assert fake.look(both, "", 1) == ["update JobId=1", "update JobId=2"]
+    assert fake.look(both, "", 2) == ["update JobId=2"]
+    assert fake.look(both, "", 3) == ["update JobId=2"]  # left to Slurm, which refuses that as well
+    assert fake.look(both, "", 4) == []
+    assert fake.look(both, "0123", 5) == [STARTED[2]]
+
+
+def test_a_job_that_is_refused_by_now_keeps_nobody_from_being_renewed(fake: Fake) -> None:
+    both = [job(reason="BeginTime", number=number) + LATER for number in (1, 2)]
+    assert fake.look(both, "") == ["update JobId=1,2"]
+    fake.denied = "2"
+    assert fake.look(both, "", 60) == ["update JobId=1,2"]
+    assert fake.look(both, "", 61) == ["update JobId=1", "update JobId=2"]
+    assert fake.look(both, "", 62) == ["update JobId=2"]
+    assert fake.look(both, "", 63) == ["update JobId=2"]
+    assert fake.look(both, "", 64) == []
+    assert fake.look(both, "", 120) == ["update JobId=1"]
+
+
+def test_a_requeued_job_is_freed_past_a_look_that_misses_it_and_by_another_run(fake: Fake) -> None:
+    later = " EligibleTime=2026-01-01T10:15:00 Comment=transom"
+    for _ in range(2):
+        assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+        assert fake.look([job("RUNNING", "n[0-1]")], "23", 1) == []
+        assert fake.look([], "0123", 2) == []
+        fake.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), Audit(fake.audit.path))
+        assert fake.look([job(named="n[0-1]", reason="BeginTime") + later], "123", 3) == ["update JobId=1 ReqNodeList="]
+        # Slurm fails a batch job that begins before the time that it has after a requeue: nobody takes it.
+        assert fake.look([job(reason="BeginTime") + later], "0123", 4) == []
+
+
+def test_a_job_that_was_requeued_before_it_was_seen_to_run_is_freed_at_once(fake: Fake) -> None:
+    assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+    again = job(named="n[0-1]", reason="BeginTime") + " EligibleTime=2026-01-01T10:15:00"
+    assert fake.look([again], "0123", 1) == ["update JobId=1 ReqNodeList="]
+    assert [line for line in read_audit(fake.audit.path) if line["kind"] == "followed"] == []
+
+
+def test_a_job_that_its_user_holds_before_it_runs_names_no_nodes_any_more(fake: Fake) -> None:
+    assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
+    assert fake.look([job(named="n[0-1]", reason="JobHeldUser")], "0123", 1) == ["update JobId=1 ReqNodeList="]
+    assert fake.look([job(reason="JobHeldUser")], "0123", 2) == []
+
+
+def test_holds_of_other_users_hand_nothing_over(fake: Fake) -> None:
+    fake.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100, user=2), fake.audit)
+    assert fake.look([job(reason="JobHeldUser") + " Comment=transom"], "0123") == []
+    fake.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100, user=1), fake.audit)
+    assert fake.look([job(reason="JobHeldUser")], "0123", 1) == STARTED

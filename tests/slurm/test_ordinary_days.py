@@ -55,7 +55,7 @@ def leased(drive: Drive, *jobs: int) -> bool:
 
 def in_the_background(slurm: EmulatedSlurm, *options: str, ignored: str = "INT") -> Drive:
     """A run as a script's shell starts it with ``&``."""
-    return Drive(slurm, *options, by=("sh", "-c", f'trap "" {ignored}; exec "$@"', "sh"))
+    return Drive(slurm, *options, by=("sh", "-c", f'trap "" {ignored}; exec "$@"', "sh"), _="")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def in_the_background(slurm: EmulatedSlurm, *options: str, ignored: str = "INT")
         *(
             pytest.param(number, ignored, marks=pytest.mark.long)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            for ignored in ("INT", "INT QUIT TERM", "QUIT")
+            for ignored in ("INT", "INT QUIT TERM HUP", "QUIT")
         ),
     ],
 )
@@ -127,9 +127,8 @@ def requeue_by_lost_node(slurm: EmulatedSlurm, job: int, node: str) -> None:
 
 
 def requeue_beside_a_restart(slurm: EmulatedSlurm, job: int, node: str) -> None:
-    before = slurm.saved()
-    slurm.wait(lambda: slurm.saved() > before, "the controller has saved its jobs", LONG)
-    slurm.kill("slurmctld")
+    slurm.run("scontrol", "shutdown", "slurmctld")  # which saves its jobs
+    slurm.wait(lambda: not slurm.answers(), "the controller is gone", LONG)
     slurm.restart_controller()
     slurm.wait(slurm.answers, "the controller is back", LONG)
     requeue_by_user(slurm, job, node)

@@ -3,6 +3,7 @@ ends a command in the same way."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -46,8 +47,8 @@ def ends_in_order() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP raise :class:`KeyboardInterrupt` in the block, whatever was inherited.
 
     A shell that runs a script has what it starts with ``&`` ignore SIGINT, and whoever starts a process may have
-    blocked any of them. Only a SIGHUP that is ignored stays so: nohup asks for that. A handler of SIGINT that is there
-    is kept.
+    ignored or blocked any of them. Only a SIGHUP that is ignored stays so where the command was typed behind ``nohup``,
+    which asks for that. A handler of SIGINT that is there is kept.
     """
     if threading.current_thread() is not threading.main_thread():  # whose signals are not ours
         yield
@@ -56,7 +57,7 @@ def ends_in_order() -> Iterator[None]:
     if not callable(before[signal.SIGINT]):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for each in _ENDS - {signal.SIGINT}:
-        if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
+        if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN or not _behind_nohup():
             signal.signal(each, _interrupt)
     mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     try:
@@ -65,6 +66,11 @@ def ends_in_order() -> Iterator[None]:
         for each, handler in before.items():
             signal.signal(each, signal.SIG_DFL if handler is None else handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _behind_nohup() -> bool:
+    # Shells put the command that they start there, and nohup starts this one in its place.
+    return os.path.basename(os.environ.get("_", "")) == "nohup"
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
