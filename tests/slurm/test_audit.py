@@ -95,10 +95,11 @@ def test_a_log_of_an_earlier_version_goes_on(log: Path, transom: Callable[..., R
     assert (ran.status, f"{LINES} lines of an earlier version" in ran.out) == (0, True)
     found = check_chain(log)
     assert (found.lines, found.broken, found.unchained, found.cut) == (LINES + 1, [], LINES, False)
-    log.write_bytes(b"".join([*lines(log)[:2], *lines(log)[3:]]))
-    assert check_chain(log).broken == []  # nothing tells it
-    log.write_bytes(b"".join([*lines(log)[:2], lines(log)[-1].replace(b'"end"', b'"End"')]))
-    assert check_chain(log).broken == [3]
+    assert Audit(log).head == found.head
+    whole = lines(log)
+    for changed in ([*whole[:2], *whole[3:]], [whole[0], *whole], [*whole[:2], whole[-1].replace(b"end", b"End")]):
+        log.write_bytes(b"".join(changed))
+        assert check_chain(log).broken == [len(changed)]  # the first line with a digest
 
 
 class Disk:
@@ -151,6 +152,8 @@ def test_what_was_read_is_known_when_the_log_is_not_any_more(log: Path) -> None:
     assert mine.others_wrote
     assert mine.catch_up().leases == leases
     log.write_bytes(b"rubbish\n")
+    with pytest.raises(DocumentError, match="is no audit log"):
+        mine.catch_up()
     mine.insist = False
     assert mine.catch_up().leases == leases
     with pytest.raises(DocumentError, match=f"{log.name}:1: is no audit log"):
@@ -159,6 +162,16 @@ def test_what_was_read_is_known_when_the_log_is_not_any_more(log: Path) -> None:
     assert (other.catch_up().leases, "is no audit log" in other.lost) == ({}, True)
     other.write("end")
     assert log.read_bytes() == b"rubbish\n"
+
+
+def test_a_log_that_is_moved_away_is_not_written_any_more(log: Path) -> None:
+    writer, away = Audit(log), log.with_name("away.jsonl")
+    log.rename(away)
+    for _ in range(2):
+        with pytest.raises(OSError, match="was moved, replaced or removed"):
+            writer.write("end")
+        log.write_bytes(away.read_bytes())
+    assert len(lines(away)) == LINES
 
 
 def test_damaged_lines_are_errors_for_a_run_and_missed_for_giving_back(log: Path) -> None:

@@ -15,7 +15,7 @@ import pwd
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from transom.errors import DocumentError, SlurmBusyError, SlurmError
-from transom.slurm.log.chain import chained, digest_of
+from transom.slurm.log.chain import chained, followed
 from transom.slurm.log.ledger import Ledger
 
 FORMAT = "transom/audit/1"
@@ -49,8 +49,10 @@ class Audit:
         self.path, self.insist, self.lost, self.head = path, insist, "", ""
         self._ledger, self._count, self._others = Ledger(), 0, False
         self._end = self._lines = 0
+        self._chained = False  # whether a line with a digest was read
         self._file: int | None = None
         self._known = False  # whether a line of an audit log was read
+        self._begun = False  # whether all was read that stood there before: what comes now is whole
         try:
             self._file = _opened(path, insist)
             self._read_on()
@@ -61,7 +63,7 @@ class Audit:
             self._lose(error)
         if self._lines and not self._known:
             self.close()  # nothing is written into what is something else
-        self._others = False
+        self._others, self._begun = False, True
 
     def write(self, kind: str, **facts: object) -> None:
         """Append a line with the time of our clock [s since 1970], and wait until it is on disk.
@@ -131,6 +133,8 @@ class Audit:
         if self._file is None:
             return
         with self._turn(self._file):
+            if self.insist and not _stands(self._file, self.path):
+                raise OSError(errno.ESTALE, "was moved, replaced or removed")
             self._read_on()
             os.ftruncate(self._file, self._end)  # what a killed process has left of a line
             line, digest = chained(entry, self.head)
@@ -142,6 +146,7 @@ class Audit:
                 os.ftruncate(self._file, self._end)
                 raise
             self.head, self._end, self._lines = digest, self._end + len(line), self._lines + 1
+            self._chained = self._known = True
         os.fsync(self._file)
 
     @contextmanager
@@ -152,16 +157,19 @@ class Audit:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() > end:
                     if self.insist:
                         raise
                     break
+            except OSError:
+                break  # a file system without locks
             time.sleep(0.01)
         try:
             yield
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)
 
     def _read_on(self) -> None:
         """Take the whole lines of others into the ledger."""
@@ -172,9 +180,9 @@ class Audit:
             self._end = sum(map(len, self._whole()))
         for raw in self._whole():
             self._end, self._lines, self._others = self._end + len(raw), self._lines + 1, True
-            self.head = digest_of(raw) or self.head
+            self.head, self._chained = followed(self.head, raw, self._chained)
             try:
-                if (entry := _entry(raw, self._known)) is not None:
+                if (entry := _entry(raw, self._known and not self._begun)) is not None:
                     self._known = True
                     self._ledger.note(entry)
             except (DocumentError, KeyError, TypeError, AttributeError) as error:
@@ -216,6 +224,13 @@ def _opened(path: Path, insist: bool) -> int:
         return file
     os.close(file)
     raise DocumentError(f"{path}: is not a file of this user under this name alone")
+
+
+def _stands(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.lstat())
+    except OSError:
+        return False
 
 
 def _check_folder(path: Path) -> None:

@@ -25,7 +25,17 @@ def chained(entry: dict[str, Any], before: str) -> tuple[bytes, str]:
     return body + _KEY + digest.encode() + _END + b"\n", digest
 
 
-def digest_of(line: bytes) -> str:
+def followed(before: str, line: bytes, chained: bool) -> tuple[str, bool]:
+    """The digest that the line after this one is to follow, and whether any line had one until then.
+
+    Lines of earlier versions state none; those at the beginning count all the same.
+    """
+    if stated := _stated(line):
+        return stated, True
+    return (before if chained else _digest(before, line.rstrip(b"\n"))), chained
+
+
+def _stated(line: bytes) -> str:
     """The digest that a line states; empty for none."""
     end = line.rstrip(b"\n")
     stated = end[-_DIGEST - len(_END) : -len(_END)]
@@ -74,14 +84,13 @@ def check_chain(path: Path, head: str = "") -> Chain:
                     cut = True
                     break
                 lines += 1
-                stated = digest_of(raw)
+                stated = _stated(raw)
+                body = raw[: -len(_KEY) - _DIGEST - len(_END) - 1]
                 if not stated and unchained == lines - 1:
                     unchained = lines
-                    continue
-                body = raw[: -len(_KEY) - _DIGEST - len(_END) - 1]
-                if stated != _digest(before, body):
+                elif stated != _digest(before, body):
                     broken.append(lines)
-                before = stated or before
+                before, _ = followed(before, raw, unchained < lines)
                 at = lines if head and stated == head else at
     except OSError as error:
         raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
