@@ -199,9 +199,11 @@ def test_a_requeued_job_is_freed_past_a_look_that_misses_it_and_by_another_run(f
 
 def test_a_job_that_was_requeued_before_it_was_seen_to_run_is_freed_at_once(fake: Fake) -> None:
     assert fake.look([job(reason="JobHeldUser")], "0123") == STARTED
-    again = job(named="n[0-1]", reason="BeginTime") + " EligibleTime=2026-01-01T10:15:00"
+    again = job(named="n[0-1]", reason="BeginTime") + LATER
     assert fake.look([again], "0123", 1) == ["update JobId=1 ReqNodeList="]
     assert [line for line in read_audit(fake.audit.path) if line["kind"] == "followed"] == []
+    fake.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), Audit(fake.audit.path))
+    assert fake.look([job(reason="BeginTime") + LATER], "0123", 2) == []
 
 
 def test_a_job_that_its_user_holds_before_it_runs_names_no_nodes_any_more(fake: Fake) -> None:

@@ -70,7 +70,8 @@ class Ledger:
             self.left.discard(name)
             return
         self.half.discard(name)
-        self.started.pop(name, None)
+        if self.started.pop(name, None) and action == "clear":
+            self.ran.add(name)  # and was requeued before anybody saw it
         if action == "start":
             self.started[name] = act["nodes"]
         elif "until" in act:

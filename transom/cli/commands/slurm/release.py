@@ -51,13 +51,16 @@ def command(
     if begin is None and not select:
         why = f"{log.lost}: " if log.lost else ""
         raise DocumentError(f"{audit}: {why}tells of no run; --select gives back without a log")
-    selector = Selector(tuple(begin["select"])) if begin else None
     ours = Selector(tuple(select)) if select else None
+    selector, where, user = None, "", os.getuid()
+    if begin is not None and begin.get("mode") == "drive" and begin.get("holds", True):
+        try:
+            selector, where, user = Selector(tuple(begin["select"])), begin["partition"], begin.get("user", user)
+        except (KeyError, TypeError, AttributeError):
+            note(f"{audit}: the line with which the run began is damaged: --select releases what is held")
 
     def takes(job: SlurmJob) -> bool:
-        drove = begin is not None and begin["mode"] == "drive" and begin.get("holds", True)
-        user = begin.get("user", os.getuid()) if begin else os.getuid()
-        return bool(drove and selector and begin and selector.takes_hold(job, begin["partition"], user))
+        return selector is not None and selector.takes_hold(job, where, user)
 
     with alone(giving_back=True, force=force) as why:
         if why:
