@@ -198,7 +198,7 @@ def test_a_log_is_no_link_and_lies_where_nobody_else_writes(log: Path, tmp_path:
         Audit(hard)
     hard.unlink()
     tmp_path.chmod(0o777)
-    with pytest.raises(DocumentError, match="other users may write its folder"):
+    with pytest.raises(DocumentError, match="name a log in a folder of your own"):
         Audit(log)
     tmp_path.chmod(0o700)
     Audit(log)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import grp
 import os
-import pwd
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from transom._system.trusted import distrusted
 from transom.errors import DocumentError, SlurmBusyError, SlurmError
 from transom.slurm.log.chain import chained, followed
 from transom.slurm.log.ledger import Ledger
@@ -35,7 +34,7 @@ class Audit:
 
     Parameters
     ----------
-    path : a file in a folder that only this user, or root, may write.
+    path : a file in a folder that only this user may write.
     insist : whether a line that cannot be written, and a log that cannot be read, are errors. Giving jobs back does not
         insist: ``lost`` then says why lines are missing, and :meth:`catch_up` tells what could be read.
 
@@ -210,7 +209,8 @@ def _opened(path: Path, insist: bool) -> int:
     flags = os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     if insist:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _check_folder(path)
+        if (reason := distrusted(path.parent)) is not None:
+            raise DocumentError(f"{path}: {reason}; name a log in a folder of your own (--audit)")
     try:
         file = os.open(path, os.O_RDWR | flags | (os.O_CREAT if insist else 0), 0o600)
     except OSError as error:
@@ -231,23 +231,6 @@ def _stands(file: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(file), path.lstat())
     except OSError:
         return False
-
-
-def _check_folder(path: Path) -> None:
-    """Whoever may write the folder of a log may put another log there."""
-    found = path.parent.stat()
-    group = found.st_mode & stat.S_IWGRP and not _private(found.st_gid, found.st_uid)
-    if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH or group:
-        raise DocumentError(f"{path}: other users may write its folder; name a log in a folder of your own (--audit)")
-
-
-def _private(group: int, user: int) -> bool:
-    """Whether a group has no member but a user."""
-    try:
-        name, known = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
-    except KeyError:
-        return False
-    return set(known.gr_mem) <= {name} and pwd.getpwuid(user).pw_gid == group and known.gr_name == name
 
 
 def _entry(raw: bytes, known: bool) -> dict[str, Any] | None:
