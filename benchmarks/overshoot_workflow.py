@@ -17,6 +17,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from benchmarks.overshoot import allowance
 from benchmarks.overshoot_allocation import Watch
 from transom import Stop, registry, solve
@@ -37,6 +39,14 @@ def problems(tasks: int) -> Iterator[Workflow]:
     ):  # fmt: skip
         flow = random_workflow(stream(1, "overshoot", kind, tasks), family, tasks, width, largest=largest)
         yield replace(flow, name=kind, edges=() if kind == "apart" else flow.edges).on(NODES)
+    # Many different requests: list scheduling asks for each kind whether it fits.
+    rng = stream(1, "overshoot", "demanding", tasks)
+    children = rng.integers(1, tasks, 2 * tasks)
+    links = np.unique(np.column_stack(((children * rng.random(2 * tasks)).astype(np.int64), children)), axis=0)
+    yield Workflow(
+        "demanding", [f"t{i}" for i in range(tasks)], rng.integers(1, 1000, tasks), links,
+        resources=["memory", "gpus"], demands=rng.integers(1, 101, (tasks, 2)),
+    ).on(NODES, {"memory": 800, "gpus": 800})  # fmt: skip
 
 
 def main() -> None:

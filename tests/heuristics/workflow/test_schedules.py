@@ -10,6 +10,7 @@ import pytest
 from tests.workflow_cases import least_makespan, random_project
 from transom import Stop, solve
 from transom.generate.instances.examples import workflows
+from transom.heuristics.workflow import schedules
 from transom.models import Workflow
 from transom.solvers.workflow.bounds import interval_bound, path_bound, resource_bound, windows_of
 
@@ -49,6 +50,24 @@ def test_every_rule_on_every_example(problem: Workflow, solver: str) -> None:
     assert result.error is None
     assert result.status in ("feasible", "optimal")
     assert solve(problem, solver, STEPS).solution.tolist() == result.solution.tolist()
+
+
+def test_many_different_requests_wait_in_a_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are asked at each start in small workflows only; the schedule is feasible either way, and not much longer."""
+    rng = np.random.default_rng(7)
+    count = 300
+    demands = rng.integers(1, 101, (count, 2))
+    flow = Workflow(
+        "many", [f"t{i}" for i in range(count)], rng.integers(1, 50, count), [],
+        resources=["memory", "gpus"], demands=demands,
+    ).on(8, {"memory": 300, "gpus": 300})  # fmt: skip
+    exact = solve(flow, "lpt", Stop(iterations=1))
+    monkeypatch.setattr(schedules, "_LOOKS", 0)  # as of a workflow of a hundred thousand tasks
+    few = solve(flow, "lpt", Stop(iterations=1))
+    assert (exact.error, few.error) == (None, None)
+    assert flow.violations(few.solution) == []
+    assert few.solution.tolist() != exact.solution.tolist()
+    assert few.value <= 1.15 * exact.value
 
 
 def test_no_schedule_is_below_a_bound() -> None:

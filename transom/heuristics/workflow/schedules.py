@@ -17,6 +17,9 @@ from transom._system.compiling import compiled, no_refcount
 from transom.heuristics.workflow.tasks import Tasks
 from transom.models.arrays import IntArray
 
+_LOOKS = 4_000_000
+"""How many waiting tasks list scheduling looks at, about: all kinds of requests at each start."""
+
 
 class Heaps(NamedTuple):
     """Binary heaps of values by keys, the least on top: heap h begins at ``begins[h]`` and has ``sizes[h]`` values."""
@@ -70,6 +73,9 @@ def pop(heaps: Heaps, which: int) -> int:
 def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
     """Whenever something ends, start what waits and fits, the least rank first (parallel schedule generation).
 
+    In a large workflow with many different requests, tasks of similar requests wait in one line, whose first alone may
+    start: looking at all of them at each instant takes a time that grows with the square of their number.
+
     Parameters
     ----------
     ranks : priorities, distinct, shape ``(T,)``.
@@ -84,6 +90,10 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
         kinds = kinds * len(amounts) + np.searchsorted(amounts, column)
         if kinds.any():  # only those that occur
             kinds = np.searchsorted(np.unique(kinds), kinds)
+    lines = max(_LOOKS // max(len(ranks), 1), 16)
+    if kinds.max(initial=0) >= lines:
+        share = (tasks.requests / np.maximum(tasks.capacity, 1)).max(axis=1)
+        kinds[np.argsort(share, kind="stable")] = np.arange(len(ranks)) * lines // len(ranks)
     begins = np.cumsum(np.bincount(kinds, minlength=1))
     return schedule_kinds(tasks, ranks, kinds, np.append(0, begins))
 
