@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from transom.models import Cluster, Job, Window
-from transom.simulation import Decision, engine, runs
+from transom.simulation import Decision, runs
 from transom.simulation.passes.window_pass import pass_over
+from transom.simulation.policies import by_name
 from transom.simulation.runs import Run, repetitions, replay
 from transom.traces import TracedJob, Workload
 
@@ -56,7 +57,7 @@ def test_a_record_of_other_weights_is_not_taken_wherever_a_policy_keeps_them(
 ) -> None:
     for weights, stands in (("one", False), ("one", True), ("two", False), ("two", True)):
         monkeypatch.setattr(runs, "make_policy", lambda spec, weights=weights: _Asking(weights, kept))
-        monkeypatch.setattr(engine, "make_policy", lambda spec, weights=weights: _Asking(weights, kept))
+        monkeypatch.setattr(by_name, "make_policy", lambda spec, weights=weights: _Asking(weights, kept))
         assert replay(workload, Run("asking", "asking"), tmp_path)[1] is stands
 
 

@@ -81,14 +81,10 @@ def add_command(
     from transom.bench.best_known.library_update import new_entries
     from transom.io.instances import ReadOptions
 
-    def made(library: Library) -> list[Entry]:
-        return list(new_entries(library, files, ReadOptions(problem, objective, cost_model, wrap, objectives)))
-
-    if not (folder / INDEX).exists():
-        made(Library(folder, ()))  # what is wrong with the files is said before there is an index
     with locked(folder):
-        library = read_library(folder)
-        entries = made(library)
+        library = read_library(folder) if (folder / INDEX).exists() else Library(folder, ())
+        reading = ReadOptions(problem, objective, cost_model, wrap, objectives)
+        entries = list(new_entries(library, files, reading))
         write_library(library.with_entries(entries))
     if json:
         print_json({"library": str(folder), "new": len(entries), "entries": len(library.entries) + len(entries)})
@@ -107,7 +103,7 @@ def remove_command(
     from transom.bench.best_known.library import Library, locked, read_library, write_library
     from transom.errors import DocumentError
 
-    read_library(folder)  # which says if there is none; the lock would make one
+    read_library(folder)  # which says if there is none, before there is a lock
     with locked(folder):
         library = read_library(folder)
         known = {entry.file for entry in library.entries}
