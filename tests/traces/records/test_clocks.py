@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -116,15 +115,3 @@ def test_an_elapsed_time_below_zero_is_not_known(elapsed: str, tmp_path: Path) -
     found = imported([backwards, plain], tmp_path)
     assert found.jobs.sort("id")["runtime"].to_list() == [-1, 1200]
     assert found.card.repairs == {BELOW: 2, "end before the start: the runtime is not known": 1}
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("name", ["dst_fold_end", "elapsed_wrapped"])
-def test_cases(shared: Path, name: str) -> None:
-    folder = shared / "cases" / "records" / name
-    case = json.loads((folder / "expected.json").read_text())
-    zone = dict(zip(case["command"][3::2], case["command"][4::2], strict=True)).get("--timezone")
-    jobs = read_slurm([str(folder / "s.txt")], ImportRules(timezone=zone)).jobs
-    for job, wanted in case["expect"]["rows"].items():
-        row = jobs.filter(jobs["id"] == int(job)).row(0, named=True)
-        assert {name: row[name] for name in wanted} == wanted

@@ -199,14 +199,6 @@ def test_cpus_of_a_node_are_those_that_slurm_takes(said: str, cores: int, tmp_pa
     assert read_site([str(tmp_path / "slurm.conf")]).machine == {"nodes": 1, "cores": cores}
 
 
-@pytest.mark.reference
-@pytest.mark.parametrize("name", ["conf_nodeset_feature", "conf_procs"])
-def test_cases(shared: Path, name: str) -> None:
-    folder = shared / "cases" / "records" / name
-    site = read_site([str(folder / "slurm.conf")])
-    assert site.machine == json.loads((folder / "expected.json").read_text())["expect"]["machine"]
-
-
 def test_partition_limit_is_the_limit_of_the_partition(tmp_path: Path) -> None:
     (tmp_path / "sacct.txt").write_text(SACCT.read_text().replace("UNLIMITED", "Partition_Limit"))
     (tmp_path / "slurm.conf").write_text(CONF)
