@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -51,35 +52,50 @@ def problems(tasks: int) -> Iterator[Workflow]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(__doc__, SOLVERS)
+    sys.exit(0 if measured(Workflow, options, problems, [1_000, 10_000, 20_000, 100_000]) else 1)
+
+
+def arguments(about: str | None, solvers: Sequence[str]) -> argparse.Namespace:
+    """What the command is asked for: numbers of tasks, budgets [s] and solvers, by default all."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, action="append")
     parser.add_argument("--seconds", type=float, action="append")
-    parser.add_argument("--solver", action="append", default=[], choices=SOLVERS)
+    parser.add_argument("--solver", action="append", default=[], choices=solvers)
     options = parser.parse_args()
+    options.solver = options.solver or list(solvers)
+    return options
+
+
+def measured(
+    model: type, options: argparse.Namespace, problems: Callable[[int], Iterator[Any]], sizes: list[int]
+) -> bool:
+    """Print the worst overshoot of each solver, by tasks and budget; whether all are within what is allowed."""
     good = True
     print(f"{'solver':<16}{'tasks':>8}{'budget [s]':>11}{'after [s]':>11}{'allowed':>9}  worst on", flush=True)
-    for tasks in options.tasks or [1_000, 10_000, 20_000, 100_000]:
-        flows = list(problems(tasks))
-        for name in options.solver or SOLVERS:
-            solver: Solver = registry.make(registry.SOLVERS, name, Workflow)
-            warm_up(solver, Workflow)
+    for tasks in options.tasks or sizes:
+        each = list(problems(tasks))
+        for name in options.solver:
+            solver: Solver = registry.make(registry.SOLVERS, name, model)
+            warm_up(solver, model)
             for seconds in options.seconds or [0.01, 0.1, 1.0]:
                 worst, told = -seconds, ""
-                for flow in flows:
+                for problem in each:
                     gc.collect()
                     watch = Watch(seconds)
-                    result = solve(flow, solver, Stop(seconds=seconds), clock=watch)
+                    result = solve(problem, solver, Stop(seconds=seconds), clock=watch)
                     over = watch.after()
                     run_deferred()
                     failed = result.error is not None or result.solution is None
                     good &= not failed
                     if over >= worst or failed:
-                        worst, told = over, f"{flow.name}{' ' + str(result.error) if failed else ''}"
+                        where = problem.name if model is Workflow else ""
+                        worst, told = over, f"{where}{' ' + str(result.error) if failed else ''}"
                 late = worst > allowance(seconds)
                 good &= not late
                 row = f"{name:<16}{tasks:>8}{seconds:>11g}{worst:>11.3f}{allowance(seconds):>9.3f}  {told}"
                 print(row + " !" * late, flush=True)
-    sys.exit(0 if good else 1)
+    return good
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transom.errors import ModelError, shown
-from transom.models.arrays import NONE, Frozen, IntArray, Like, Several, as_array, frozen_ints, model
+from transom.models.arrays import NONE, BoolArray, Frozen, IntArray, Like, Several, as_array, frozen_ints, model
 from transom.models.knapsack import Knapsack
 from transom.models.objectives import SCALE, Objective, UsedNodes
 from transom.models.window import Window
@@ -204,26 +204,34 @@ class Placement(Frozen):
             return [f"a solution has shape {shape}, got {given.shape}"]
         if given.size and given.dtype.kind not in "iub":
             return ["a solution holds whole numbers"]
-        placed = given.astype(np.int64).reshape(shape)
-        if placed.size and placed.min() < 0:
-            task, machine = np.argwhere(placed < 0)[0].tolist()
-            return [f"task {task}: {placed[task, machine]} instances on machine {machine}"]
-        over = np.any(placed > self.waiting[:, None], axis=1)  # before they are added up, which might overflow
-        over |= np.where(over[:, None], 0, placed).sum(axis=1) > self.waiting
+        # Of millions of pairs of task and machine few are used.
+        pairs = np.flatnonzero(given)
+        tasks, machines = pairs // max(len(self.free), 1), pairs % max(len(self.free), 1)
+        counts = given.reshape(-1)[pairs].astype(np.int64)
+        if counts.size and counts.min() < 0:
+            at = int(np.argmax(counts < 0))
+            return [f"task {tasks[at]}: {counts[at]} instances on machine {machines[at]}"]
+        over = np.zeros(len(self), np.bool_)
+        over[tasks[counts > self.waiting[tasks]]] = True  # before they are added up, which might overflow
+        sums = np.zeros(len(self), np.int64)
+        np.add.at(sums, tasks, np.where(over[tasks], 0, counts))
+        over |= sums > self.waiting
         broken = [f"task {t}: {self.waiting[t]} instances wait, but more are placed" for t in np.flatnonzero(over)]
         if broken:
             return _first(broken)
-        amounts = placed.T.astype(np.float64) @ self.demands.astype(np.float64)
+        amounts = np.zeros(self.free.shape)
+        np.add.at(amounts, machines, counts[:, None] * self.demands[tasks].astype(np.float64))
         # Below 2**62 in double precision is below 2**63 in truth: 64 bits hold the sum.
-        wide = amounts.size and amounts.max() >= 2.0**62
-        taken: Any = (placed.T.astype(object) @ self.demands.astype(object)) if wide else placed.T @ self.demands
+        exact: Any = object if amounts.size and amounts.max() >= 2.0**62 else np.int64
+        taken: Any = np.zeros(self.free.shape, exact)
+        np.add.at(taken, machines, counts.astype(exact)[:, None] * self.demands[tasks].astype(exact))
         broken = [
             f"machine {m}: {taken[m, r]} of {self.resources[r]} are taken, {self.free[m, r]} are free"
             for m, r in np.argwhere(taken > self.free).tolist()
         ]
         if broken or not self.maximal:
             return _first(broken)
-        left = self.waiting > placed.sum(axis=1)
+        left = self.waiting > sums
         fits = (self.fitting(self.free - taken) > 0) & left[:, None]
         return _first([f"task {t} still fits on machine {m}" for t, m in np.argwhere(fits).tolist()])
 
@@ -249,13 +257,21 @@ class Placement(Frozen):
 
     def trivial(self) -> IntArray | None:
         """All waiting instances where first-fit finds room for all of them, none where nothing fits, else None."""
-        fits = (self.waiting > 0) & (self.fitting(self.free) > 0).any(axis=1)
-        wanted = np.where(fits, self.waiting, 0)
-        asked = wanted.astype(np.float64) @ self.demands.astype(np.float64)
-        if (asked > self.free.astype(np.float64).sum(axis=0) * (1 + 1e-9)).any():
+        # Those that fit on the machine with the most of some resource are most of all, and few machines to ask.
+        widest = self.free[np.unique(self.free.argmax(axis=0))] if self.free.size else self.free
+        if self._exceed((self.waiting > 0) & (self.fitting(widest) > 0).any(axis=1)):
             return None
+        fits = (self.waiting > 0) & (self.fitting(self.free) > 0).any(axis=1)
+        if self._exceed(fits):
+            return None
+        wanted = np.where(fits, self.waiting, 0)
         placed = self.completed(np.zeros((len(self), len(self.free)), np.int64))
         return placed if (placed.sum(axis=1) == wanted).all() else None
+
+    def _exceed(self, chosen: BoolArray) -> bool:
+        """Whether all waiting instances of some tasks, shape ``(T,)``, need more than all machines have together."""
+        asked = np.where(chosen, self.waiting, 0).astype(np.float64) @ self.demands.astype(np.float64)
+        return bool((asked > self.free.astype(np.float64).sum(axis=0) * (1 + 1e-9)).any())
 
     def _matrix(self, solution: ArrayLike) -> IntArray:
         return np.asarray(solution, np.int64).reshape(len(self), len(self.free))

@@ -9,6 +9,7 @@ from tests.amounts import numbers
 from tests.placement_cases import optimum, random_placement
 from tests.timing import used
 from transom import Placement, Stop, check, solve
+from transom.solvers.placement import exact
 from transom.testing import check_solver
 
 EXACT = "placement-exact"
@@ -99,3 +100,13 @@ def test_what_is_too_large_to_search_has_a_bound() -> None:
     assert check(problem, result) == []
     assert result.bound is not None
     assert used(lambda: solve(problem, EXACT, Stop(seconds=0.3)), 1.0) < 1.0
+
+
+def test_where_the_time_is_too_short_for_prices_a_rule_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rule alone: prices and further rules would take longer than the whole budget."""
+    rng = np.random.default_rng(3)
+    problem = Placement(rng.integers(50, 200, (40, 2)), rng.integers(1, 60, (400, 2)), [1] * 400)
+    exact.PlacementExact.warm_up()  # which asks for prices
+    monkeypatch.setattr(exact, "reduce", lambda problem: pytest.fail("prices were asked for"))
+    result = solve(problem, EXACT, Stop(seconds=1e-6))
+    assert (result.status, result.value) == ("feasible", solve(problem, "greedy", Stop(iterations=1)).value)

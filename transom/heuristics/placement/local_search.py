@@ -15,7 +15,7 @@ from transom.heuristics.placement.rules import by_density
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
 from transom.solving import TakesAll, presolve
-from transom.stop import Budget
+from transom.stop import Budget, Stop
 
 _CHUNK = 256  # steps between two looks at the clock
 _WORK = 100_000  # of a chunk at most, in pairs of task and machine
@@ -55,7 +55,7 @@ class LocalSearch(TakesAll):
     def warm_up(self) -> None:
         """Compile the kernels."""
         problem = Placement([[2, 2], [1, 1]], [[1, 1], [0, 1]], [2, 2])
-        now = self._begin(problem, None)
+        now = self._begin(problem, Stop().start(problem), None)
         search(now, problem.values.copy(), now.placed.copy(), 0.0, np.random.default_rng(0), 1)
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
@@ -64,7 +64,7 @@ class LocalSearch(TakesAll):
 
     def improve(self, problem: Placement, budget: Budget, rng: np.random.Generator, start: Any) -> None:
         """Search, without a look at what is obvious."""
-        now = self._begin(problem, start)
+        now = self._begin(problem, budget, start)
         budget.found(now.placed)
         values, best = problem.values.copy(), now.placed.copy()
         chunk = max(1, min(_CHUNK, _WORK // best.size))
@@ -78,10 +78,13 @@ class LocalSearch(TakesAll):
                 budget.found(best)
             budget.spend(count - better_at)
 
-    def _begin(self, problem: Placement, start: Any) -> Filling:
-        found = []
-        for order in (np.arange(len(problem)), by_density(problem)):
+    def _begin(self, problem: Placement, budget: Budget, start: Any) -> Filling:
+        """The best of some rules, as many as there is time for, and of what is given."""
+        found: list[Filling] = []
+        for order in (by_density(problem), np.arange(len(problem))):  # the better one first
             for fit in (False, True):
+                if found and budget.seconds_left() == 0:
+                    break
                 now = empty(problem)
                 if fit:
                     fill_by_room(now, order, shares(problem), False)

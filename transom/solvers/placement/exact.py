@@ -19,6 +19,7 @@ from transom.solvers.placement.tree import path_of, placed, tree_of
 from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
+_PER_TRIPLE = 4e-8  # what merging tasks and the first prices take for each task, machine and resource [s]
 _PER_PAIR = 4e-6  # what the linear relaxation and the tree take for each pair of task and machine that fit [s]
 _STEPS = 300  # of local search
 _SMALL, _QUICK = 300, 20_000  # pairs up to which a search under rough prices is tried, and its nodes
@@ -39,7 +40,8 @@ class PlacementExact(TakesAll):
     limits of loss: each limit without a solution lowers the bound, and the first that has one holds the optimum. Prices
     are floating point; they prune with a margin for rounding, and decide nothing else.
 
-    It begins with local search. An iteration is a node, or a step of the local search.
+    It begins with local search, and leaves all to that where the time is too short for prices. An iteration is a node,
+    or a step of the local search.
 
     References
     ----------
@@ -61,6 +63,9 @@ class PlacementExact(TakesAll):
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
+            return
+        if budget.short(_PER_TRIPLE * problem.demands.size * len(problem.free)):
+            _local_search().improve(problem, budget, rng, start)
             return
         reduced = reduce(problem)
         if not len(reduced.values):  # nothing that fits is worth anything
