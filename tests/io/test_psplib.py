@@ -73,6 +73,8 @@ def test_a_project_of_psplib(root: Path, tmp_path: Path, capsys: pytest.CaptureF
         ("    3    2\n", "    3\n", ":38: states 1 availabilities of 2 renewable resources"),
         ("    3    2\n", "    1    2\n", ": workflow: task '2' needs 2 of R1, the machine has 1"),
         ("4      0       12", "4      3       12", ":15: a project that is released at 3 is not read"),
+        ("sink ):  6", "sink ):  " + "9" * 15, ": job 7 of 999999999999999 stands in no line of PRECEDENCE RELATIONS"),
+        pytest.param("sink ):  6", f"sink ):  {'9' * 5000}", ":6: expected whole numbers >= 0, got str", id="long"),
         ("PRECEDENCE", "PRE", ": holds no PRECEDENCE RELATIONS; expected a project of PSPLIB (.sm)"),
     ],
 )

@@ -67,7 +67,7 @@ def _psplib(lines: list[tuple[int, bytes]], name: str) -> Workflow:
     into = ""
     for number, line in lines:
         if found := _COUNT.match(line):
-            counts[found[1].decode().lower()] = int(found[2])
+            [counts[found[1].decode().lower()]] = _numbers(number, found[2])
         elif found := _ROWS.match(line):
             into = found[1].decode().upper()[:3]
             rows[into] = []
@@ -113,8 +113,8 @@ def _psplib(lines: list[tuple[int, bytes]], name: str) -> Workflow:
         _once(number, job, needs, tasks)
         needs[job] = rest[1:]
     for what, of in (("PRECEDENCE RELATIONS", children), ("REQUESTS/DURATIONS", needs)):
-        if missing := [job for job in range(1, tasks + 1) if job not in of]:
-            raise _At(last, f"job {missing[0]} of {tasks} stands in no line of {what}")
+        if missing := next((job for job in range(1, tasks + 1) if job not in of), 0):
+            raise _At(last, f"job {missing} of {tasks} stands in no line of {what}")
     ordered = range(1, tasks + 1)
     return _project(name, [needs[job] for job in ordered], [children[job] for job in ordered], capacities)
 
