@@ -57,11 +57,18 @@ def test_limits_of_all_versions(limit: Any, seconds: int, tmp_path: Path) -> Non
         ({"memory": 500}, 1000),
         ({"memory": 2**63 + 500}, 4000),
         ({"memory": 500 - 2**63}, 4000),
+        ({"memory": "--5"}, -1),
+        ({"memory": "9" * 5000}, -1),
         ({}, -1),
     ],
 )
 def test_memory_of_all_versions(required: Any, mebibytes: int, tmp_path: Path) -> None:
     assert imported(tmp_path, job(required={"CPUs": 8, **required})).jobs["req_memory"].item() == mebibytes
+
+
+def test_a_suspension_at_no_time_is_none(tmp_path: Path) -> None:
+    trace = imported(tmp_path, job(suspend_time="9" * 5000, pre_sus_time=1))
+    assert (trace.jobs["suspended"].item(), trace.jobs["runtime"].item()) == (0, 60)
 
 
 @pytest.mark.parametrize("state", ["RUNNING", ["RUNNING"], {"current": "RUNNING"}, {"current": ["RUNNING", "X"]}])

@@ -7,6 +7,7 @@ are decoded one by one as the file is read, and made into columns some thousands
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -17,6 +18,7 @@ import numpy as np
 
 from transom._system.collector import collector_paused
 from transom._system.records import record
+from transom._system.wording import digits
 from transom.errors import TraceError
 from transom.reading import DEPTH, DOCUMENT, size_text
 from transom.traces.records.delimited import LINE
@@ -349,13 +351,13 @@ def _held_gpus(details: Any, used: Any) -> str | None:
 def _suspended(stated: str | None, start: str | None, last: Any, before: Any) -> str | None:
     """How long a job of ``scontrol`` was suspended until it was suspended, or resumed, the last time."""
     last, ran = number_of(last) or "", number_of(before) or ""
-    plain = (start or "").isdecimal() and last.isdecimal() and ran.isdecimal() and last != "0"
+    plain = all(digits(each) and len(each) < 19 for each in (start or "", last, ran)) and last != "0"
     return str(max(int(last) - int(start or 0) - int(ran), 0)) if stated is None and plain else stated
 
 
 def _of_old_versions(memory: str | None) -> str | None:
     """Memory of a node, or of a core where the highest of 64 bits is set, which may be written as a sign."""
-    if memory is None or not memory.lstrip("-").isdecimal():
+    if memory is None or not re.fullmatch("-?[0-9]{1,20}", memory):
         return None
     value = int(memory) % 2**64
     return f"{value - 2**63}Mc" if value >= 2**63 else f"{value}Mn"
