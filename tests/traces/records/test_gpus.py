@@ -38,6 +38,12 @@ def table(folder: Path, *rows: str, columns: str) -> Imported:
     return read_slurm([str(folder / "sacct.txt")])
 
 
+def test_what_cannot_be_read_is_counted_once(tmp_path: Path) -> None:
+    trace = table(tmp_path, "many|gpu:99999999999", columns="AllocNodes|TresPerJob")
+    unread = {what: number for what, number in trace.findings.repairs.items() if "cannot be read" in what}
+    assert unread == {f"{name} cannot be read, taken as not known": 1 for name in ("alloc_nodes", "job_gres")}
+
+
 def test_a_file_that_tracks_no_gpus_says_nothing_of_them(tmp_path: Path) -> None:
     untracked = table(tmp_path, "cpu=8,node=2|cpu=8,node=2", "cpu=8,node=2|cpu=8,node=2", columns="AllocTRES|ReqTRES")
     assert untracked.jobs.select("gpus", "req_gpus").rows() == [(-1, -1), (-1, -1)]

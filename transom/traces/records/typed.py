@@ -87,8 +87,9 @@ class _Records:
         made = self._ids()
         stated = self._states()
         waiting, final = stated.is_in(list(WAITING)), ~stated.is_in([*WAITING, *RUNNING])
-        made |= self._times(waiting, final, stated == "CANCELLED")
-        made |= self._sizes(made["start"] >= 0)
+        allocated = self._number("alloc_nodes", count)
+        made |= self._times(waiting, final, stated == "CANCELLED", allocated == 0)
+        made |= self._sizes(made["start"] >= 0, allocated)
         made |= self._limit()
         made |= self._texts()
         made["state"] = stated
@@ -216,7 +217,9 @@ class _Records:
         second = text.replace_strict(again, default=None, return_dtype=pl.Int64).fill_null(first) if again else first
         return first, second
 
-    def _times(self, waiting: pl.Series, final: pl.Series, cancelled: pl.Series) -> dict[str, pl.Series]:
+    def _times(
+        self, waiting: pl.Series, final: pl.Series, cancelled: pl.Series, nobody: pl.Series
+    ) -> dict[str, pl.Series]:
         findings = self._findings
         elapsed = self._span("elapsed time", "elapsed_raw", "elapsed")
         suspended = self._span("suspended time", "suspended").clip(0)
@@ -227,8 +230,7 @@ class _Records:
         start = _where(~waiting, start)
         end = _where(final, end)
         # A job that was cancelled while it waited often has a start: that of its end, and no nodes.
-        nodes, nobody = self._text("nodes"), self._number("alloc_nodes", count) == 0
-        if nodes is not None:
+        if (nodes := self._text("nodes")) is not None:
             nobody |= nodes.fill_null("").is_in([*_BLANK, ""])
         else:
             nobody |= cancelled
@@ -320,15 +322,15 @@ class _Records:
             each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")
         }
 
-    def _sizes(self, started: pl.Series) -> dict[str, pl.Series]:
+    def _sizes(self, started: pl.Series, nodes: pl.Series) -> dict[str, pl.Series]:
         held, asked = self._resources("alloc_tres"), self._resources("req_tres")
         made: dict[str, pl.Series] = {}
         for name, both, allocated, requested in (
-            ("nodes", "nnodes", "alloc_nodes", "req_nodes"),
-            ("cores", "ncpus", "alloc_cpus", "req_cpus"),
+            ("nodes", "nnodes", nodes, "req_nodes"),
+            ("cores", "ncpus", self._number("alloc_cpus", count), "req_cpus"),
         ):
             either = self._number(both, count)
-            found = _first(self._number(allocated, count), either, held[name])
+            found = _first(allocated, either, held[name])
             made[name] = _where(started, found)
             wanted = _first(self._number(requested, count), asked[name], _where(~started, either))
             made[f"req_{name}"] = wanted
@@ -344,7 +346,8 @@ class _Records:
         """GPUs, and whether there is a list of resources that names none (:func:`gpus_of_file`)."""
         sockets = self._on_each(self._number("sockets_per_node", count), "nodes", sizes)
         of = dict(sizes, tasks=self._number("tasks", count), req_tasks=self._unknown(), sockets=sockets)
-        wanted, asks = self._number("job_gres", gpus), self._number("job_gres", gpus) > 0
+        wanted = self._number("job_gres", gpus)
+        asks = wanted > 0
         for place, name in (("node_gres", "nodes"), ("task_gres", "tasks"), ("socket_gres", "sockets")):
             each = self._number(place, gpus)
             total = self._on_each(each, name, {"req_sockets": self._unknown(), **of})
