@@ -102,6 +102,13 @@ def test_included_files_are_read(tmp_path: Path) -> None:
     assert read_site([str(tmp_path / "slurm.conf")]).machine["nodes"] == 34
 
 
+def test_a_file_that_includes_itself_through_its_folder_ends(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"ClusterName=c\ninclude ../{tmp_path.name}/slurm.conf\nPartitionName=p Nodes=n[1-2]\n")
+    settings, partitions = read_settings(str(conf))
+    assert (settings, list(partitions)) == ({"clustername": "c"}, ["p"])
+
+
 def test_what_is_included_stands_in_its_place(tmp_path: Path) -> None:
     # The second default is not that of the nodes before it.
     text = "NodeName=DEFAULT CPUs=4\n  PriorityWeightAge=7\n  include sub/a.conf\nNodeName=DEFAULT CPUs=8\n"

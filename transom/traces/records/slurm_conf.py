@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -71,11 +72,11 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
     Parameters
     ----------
     path, text : the file, and what it holds.
-    seen : files that are not read again.
+    seen : files that are not read again, by their real paths: one may include itself by ever longer ones.
     given : files that are read in their turn, wherever an included path says that they are.
     notes : takes included files that are not there.
     """
-    seen.add(path)
+    seen.add(os.path.realpath(path))
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         line = re.sub(r"(^|\s)#.*", "", line)
         found = _INCLUDE.fullmatch(line)
@@ -83,7 +84,7 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
             yield path, line
         elif found is not None:
             name = str(Path(path).parent / found[1])
-            if name in seen or Path(name).name in (Path(each).name for each in given):
+            if os.path.realpath(name) in seen or Path(name).name in (Path(each).name for each in given):
                 continue
             if Path(name).exists():
                 yield from _lines(name, _text(name), seen, given, notes)
