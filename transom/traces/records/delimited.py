@@ -130,7 +130,7 @@ def _header(path: str, number: int, line: str) -> _Table:
 
 
 def _unquoted(line: str, delimiter: str) -> list[str]:
-    """The cells of a line some of which are in quotes: a quote in such a text is doubled. None if one is too long."""
+    """The cells of a line, some in quotes, where a quote in a text is doubled; no cell if one is too long."""
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:

@@ -59,7 +59,6 @@ _LOOKS = {
 """Fields, or else headings without case, blanks and underscores, by the look of their cells; others hold any text."""
 
 _LOOK = {name: look for look, names in _LOOKS.items() for name in names}
-_NUMBER = re.compile(r"-?\d+(\.\d+)?[KMGTP]?(-\d+[KMGTP]?)?")
 _ENDLESS = ("unlimited", "infinite", "partition_limit", "not_set")
 
 
@@ -76,9 +75,8 @@ def _is_limit(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return (
-        bool(re.fullmatch(r"-?\d+(\.\d+)?[KMGTP]?(-\d+[KMGTP]?)?", text)) or nothing(text) or text.lower() in _ENDLESS
-    )
+    number = re.fullmatch(r"-?\d+(\.\d+)?[KMGTP]?(-\d+[KMGTP]?)?", text)
+    return number is not None or nothing(text) or text.lower() in _ENDLESS
 
 
 def _is_state(text: str) -> bool:

@@ -177,7 +177,7 @@ def _lines(where: str) -> Iterator[_Line]:
     for row in reader:
         if not row:
             continue
-        cells = [cell.strip().lstrip("\ufeff") for cell in row]
+        cells = [cell.strip() for cell in row]
         if not header:
             if not _published(cells):
                 renamed = dict(zip(_DESCRIBED, _ALIBABA, strict=True)) if {*_DESCRIBED} <= {*cells} else {}
