@@ -19,6 +19,7 @@ from transom.traces.records.values import (
     RUNNING,
     UNKNOWN,
     WAITING,
+    Tres,
     count,
     gpus,
     instant,
@@ -312,15 +313,12 @@ class _Records:
         import polars as pl
 
         text = self._text(name)
-        if text is None:
-            return {each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")}
+        if text is None or not len(text):
+            return {each: self._unknown() for each in Tres._fields}
         text = text.fill_null("").str.replace(_ENERGY, "")  # which makes each list one of its own
         texts = text.unique()
-        values = [tres(each) for each in texts]
-        columns = zip(("cores", "nodes", "gpus", "memory"), zip(*values, strict=True), strict=True) if values else []
-        return {each: text.replace_strict(texts, pl.Series(numbers, dtype=pl.Int64)) for each, numbers in columns} or {
-            each: self._unknown() for each in ("cores", "nodes", "gpus", "memory")
-        }
+        columns = zip(Tres._fields, zip(*map(tres, texts), strict=True), strict=True)
+        return {each: text.replace_strict(texts, pl.Series(numbers, dtype=pl.Int64)) for each, numbers in columns}
 
     def _sizes(self, started: pl.Series, nodes: pl.Series) -> dict[str, pl.Series]:
         held, asked = self._resources("alloc_tres"), self._resources("req_tres")
@@ -454,15 +452,13 @@ def gpus_of_file(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
     names = ("gpus", "req_gpus")
     tracked = any(name in each.columns and (each[name] >= 0).any() for each in frames for name in names)
     if tracked:
-        known = {name: pl.when(f"no_{name}").then(0) for name in names}
+        none = {name: pl.when(f"no_{name}").then(0).otherwise(UNKNOWN) for name in names}
         frames = [
             each.with_columns(
-                **{
-                    name: pl.when(pl.col(name) >= 0).then(name).otherwise(known[name].otherwise(UNKNOWN))
-                    if name in each.columns
-                    else known[name].otherwise(UNKNOWN)
-                    for name in names
-                }
+                pl.when(pl.col(name) >= 0).then(name).otherwise(none[name]).alias(name)
+                if name in each.columns
+                else none[name].alias(name)
+                for name in names
             )
             for each in frames
         ]
