@@ -31,6 +31,10 @@ def test_plain_numbers_are_read() -> None:
     assert (whole_number("-12"), whole_number("+7"), real_number("1.5e3"), digits("007")) == (-12, 7, 1500.0, True)
 
 
+def test_more_digits_than_a_number_may_have_are_none() -> None:
+    assert (digits("9" * 4300), digits("9" * 4301)) == (True, False)
+
+
 def test_digits_of_other_scripts_are_no_numbers_of_records() -> None:
     assert (count("٣"), seconds("٣:00:00"), instant("٢٠٢٦-01-01T00:00:00")) == (None, None, None)
     with pytest.raises(ValueError, match="a damaged range of hosts"):

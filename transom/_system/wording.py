@@ -6,6 +6,7 @@ amount becomes another one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 
@@ -20,8 +21,8 @@ def odd_number(text: str) -> bool:
 
 
 def digits(text: str) -> bool:
-    """Whether a text is made of the digits 0 to 9 alone."""
-    return text.isascii() and text.isdecimal()
+    """Whether a text is made of the digits 0 to 9 alone, and of no more than ``int`` takes."""
+    return text.isascii() and text.isdecimal() and len(text) <= sys.int_info.default_max_str_digits
 
 
 def whole_number(text: str) -> int:

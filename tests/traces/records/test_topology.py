@@ -181,6 +181,7 @@ def _way(switch: int, above: list[int]) -> list[int]:
         (CONF + "BlockName=z Nodes=n7\n", "line 9: a file describes switches or blocks, not both"),
         (BLOCKS.replace("2,4", "2,6"), "line 1: block size 6 is no power of two of 2, the one before"),
         (BLOCKS.replace("2,4", "3,6"), "line 2: block b1 has 2 nodes, less than a base block of 3"),
+        pytest.param(BLOCKS.replace("2,4", "9" * 5000), "line 1: a block size is a whole number > 0", id="long"),
         (BLOCKS.replace("2,4", "0"), "line 1: a block size is a whole number > 0, got '0'"),
         (LIST.replace("n2,l1,a", "n2,l1"), "line 3: expected 3 fields, a node and its switches, got 2"),
         (LIST.replace("n2,l1,a", "n2,l1,b"), "line 3: switch l1 hangs below b, in line 2 below a"),

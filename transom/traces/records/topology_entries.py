@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple, NoReturn
 
+from transom._system.wording import digits
 from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 
@@ -96,6 +97,6 @@ def block_size(path: str, line: int, text: str) -> int:
     ------
     TraceError : it is no whole number > 0.
     """
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
+    if not (digits(text) and 0 < int(text) < 2**31):
         damaged(path, line, f"a block size is a whole number > 0, got {text[:40]!r}")
     return int(text)
