@@ -8,6 +8,7 @@ from transom._system.wording import digits, real_number, whole_number
 from transom.errors import SpecError
 from transom.registry import build
 from transom.traces.records.hostlist import hosts
+from transom.traces.records.pbs.resources import ASSIGNED, assigned
 from transom.traces.records.values import count, instant, seconds
 
 ODD = ("1_0", " 5", "5 ", "٣", "1\u00a00", "５")
@@ -39,3 +40,4 @@ def test_digits_of_other_scripts_are_no_numbers_of_records() -> None:
     assert (count("٣"), seconds("٣:00:00"), instant("٢٠٢٦-01-01T00:00:00")) == (None, None, None)
     with pytest.raises(ValueError, match="a damaged range of hosts"):
         hosts("n[١-٣]")
+    assert assigned(dict.fromkeys(ASSIGNED, "") | {"exec_host": "n1/0*٣", "hosts": "٣"}).cores == 1

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transom._system.notices import timed
+from transom._system.wording import digits
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, built
@@ -94,7 +95,7 @@ def _row(fields: Sequence[str]) -> list[str]:
     project, index = fields[at + 2 + _AFTER_NAME + 1], fields[at + 2 + _AFTER_NAME + 6]
     # "4*n1" stands for four slots on n1.
     slots = [(host.partition("*")[2] or host, host.partition("*")[0]) for host in hosts]
-    cores = sum(int(times) if times.isdecimal() and len(times) < 10 and times != host else 1 for host, times in slots)
+    cores = sum(int(times) if digits(times) and len(times) < 10 and times != host else 1 for host, times in slots)
     names = list(dict.fromkeys(host for host, _ in slots))
     state = _STATES.get(status, "FAILED")
     if fields[10] == "0":
@@ -112,6 +113,6 @@ def _row(fields: Sequence[str]) -> list[str]:
 
 
 def _length(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
+    if not digits(text) or len(text) > 9:
         raise ValueError(text)
     return int(text)

@@ -402,8 +402,6 @@ def _listed(text: bytes) -> str | None:
 
 def _resource(each: _Resource) -> str | None:
     number = each.count if type(each.count) is int and -1 < each.count < _LARGE else number_of(each.count)
-    if (
-        number is None or not isinstance(each.type, str) or not str(number).isdecimal()
-    ):  # -2 is what 24.11 has not measured
+    if number is None or not isinstance(each.type, str) or not digits(str(number)):  # -2: what 24.11 has not measured
         return None
     return f"{each.type}{'/' if each.name else ''}{each.name or ''}={number}{'M' if each.type == 'mem' else ''}"

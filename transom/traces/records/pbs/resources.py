@@ -16,6 +16,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from transom._system.wording import digits
+
 ASSIGNED = {
     "exec_host": "exec_host", "exec_vnode": "exec_vnode", "exec_gpus": "exec_gpus",
     "slots": "total_execution_slots", "hosts": "unique_node_count",
@@ -141,9 +143,9 @@ def _slots(text: str) -> int:
     for slot in text.split(","):
         times = slot.partition("*")[2]
         first, dash, last = slot.partition("-")
-        if times.isdecimal() and len(times) < 10:
+        if digits(times) and len(times) < 10:
             number += int(times)
-        elif dash and first.isdecimal() and last.isdecimal() and len(first + last) < 19:
+        elif dash and digits(first) and digits(last) and len(first + last) < 19:
             number += max(int(last) - int(first) + 1, 1)
         else:
             number += 1
@@ -151,4 +153,4 @@ def _slots(text: str) -> int:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
+    return int(text) if text is not None and digits(text) and len(text) < 10 else None
