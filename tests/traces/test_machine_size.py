@@ -77,3 +77,5 @@ def test_nodes_beside_another_header_is_a_doubt(tmp_path: Path) -> None:
     assert doubts(read_swf(path, ReadingRules(partitions=(1,)), nodes=32)) == []  # of a part of the machine
     notes = read_swf_records(path, ImportRules(nodes=32)).findings.notes
     assert "--nodes 32 counts, not the 64 nodes that are stated" in notes
+    (said,) = doubts(read_swf(log(tmp_path, "; MaxProcs: 1\n"), nodes=64))
+    assert said == f"{begin.replace('64 nodes', '1 node')} 64 by --nodes or --cluster count"

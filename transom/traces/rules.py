@@ -262,9 +262,9 @@ class _Sieve:
         self.marks: dict[str, BoolArray] = {}
 
     def count(self, what: str, jobs: BoolArray) -> None:
-        if number := int((jobs & self.keep).sum()):
-            self.repairs[what] = number
-            self.marks[what] = jobs & self.keep
+        kept = jobs & self.keep
+        if number := int(kept.sum()):
+            self.repairs[what], self.marks[what] = number, kept
 
     def drop(self, bad: BoolArray, reason: str) -> None:
         self.count(reason, bad)
@@ -300,8 +300,10 @@ def _count_ambiguous(sieve: _Sieve, rules: ReadingRules) -> None:
     """Say which partitions a name stands for that several of them have."""
     log = sieve.log
     sizes = None if rules.partition_nodes is None else parse_partition_nodes(rules.partition_nodes)
-    for each in dict.fromkeys(map(str, (*rules.partitions, *(sizes or ())))):
-        numbers = numbers_of(each, log.partitions, np.unique(log.partition).tolist())
+    names = dict.fromkeys(map(str, (*rules.partitions, *(sizes or ()))))
+    there = np.unique(log.partition).tolist() if names else []
+    for each in names:
+        numbers = numbers_of(each, log.partitions, there)
         if len(numbers) > 1:
             listed = " and ".join(map(str, numbers))
             sieve.count(f"partition {each!r} is ambiguous, taken for all of {listed}", np.isin(log.partition, numbers))

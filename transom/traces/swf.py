@@ -148,22 +148,20 @@ def _machine(log: LoggedJobs, header: Header, rules: ReadingRules) -> int | None
 def _doubt(workload: Workload, header: Header, rules: ReadingRules, stated: int | None) -> str:
     """What the header and ``--nodes`` contradict, and what counts instead; empty where they agree."""
     taken, left = workload.cluster.num_nodes, workload.repairs.get(LARGER, 0)
+    nodes = counted(taken, "node")
     without = f"; larger jobs left out: {left:,}" if left else ""
     if stated and header.faults:
-        return f"the header states a size of no machine; {taken:,} nodes by --nodes or --cluster count{without}"
+        return f"the header states a size of no machine; {nodes} by --nodes or --cluster count{without}"
     if rules.partitions or rules.size_field is not None or header.told_by:
         return ""
     size = header.machine()
     if stated:
-        disagree = size is not None and size != stated
-        return (
-            f"the header states {size:,} nodes, but {taken:,} by --nodes or --cluster count{without}"
-            if disagree
-            else ""
-        )
+        if size is None or size == stated:
+            return ""
+        return f"the header states {counted(size, 'node')}, but {taken:,} by --nodes or --cluster count{without}"
     if size is None and header.unsaid:
-        return f"the header states {' and '.join(header.unsaid)}; the size of the largest job counts, {taken:,} nodes"
-    return f"the header states {taken:,} nodes{without} (--nodes states another size)" if left else ""
+        return f"the header states {' and '.join(header.unsaid)}; the size of the largest job counts, {nodes}"
+    return f"the header states {nodes}{without} (--nodes states another size)" if left else ""
 
 
 def trace_name(path: str) -> str:
