@@ -79,6 +79,20 @@ def test_projects_from_both_ends_and_by_cpsat_alone(case: int, monkeypatch: pyte
     assert (solved.status, solved.value) == ("optimal", values.pop())
 
 
+def test_a_latest_end_that_another_search_lowers_is_not_raised_again() -> None:
+    """A search may stand below tasks that end too late for it."""
+    for case in range(10):
+        problem = project(np.random.default_rng(case), 10, complexity=1.5, factor=0.75, strength=0.2)
+        (windows, _), (lasting, before) = windows_of(problem), direct(problem)
+        whole = Windows(*(part[lasting] for part in windows[:4]), windows.capacity)
+        order, place = order_of(whole, before), begin(int(problem.durations.sum()))
+        search(order, place, 1, len(lasting))
+        place.latest = latest = int(solve(problem, "cpsat", Stop()).value or 0) - 1
+        while not search(order, place, 1, 1):
+            assert place.latest == latest
+        assert place.latest == latest
+
+
 def test_tasks_that_take_no_time_pass_their_waiting_on() -> None:
     problem = Workflow("w", list("abcde"), [2, 0, 0, 3, 4], edges=[[0, 1], [1, 2], [2, 3]]).on(1)
     lasting, before = direct(problem)

@@ -171,7 +171,8 @@ def search(order: Order, where: Where, step: int, nodes: int) -> bool:
 
     Parameters
     ----------
-    where : is changed. Whoever finds a schedule lowers ``where.latest`` below its end, which starts ``order.best``.
+    where : is changed. Whoever finds a schedule lowers ``where.latest`` by ``step`` below its end, here into
+        ``order.best``.
     step : by how much a better schedule ends earlier at least.
 
     Returns
@@ -190,8 +191,10 @@ def search(order: Order, where: Where, step: int, nodes: int) -> bool:
                 end = 0
                 for task in range(count):
                     end = max(end, int(order.ends[task] + order.tasks.tails[task]))
-                    order.best[task] = order.ends[task] - order.tasks.durations[task]
-                where.latest = end - step
+                if end <= where.latest:  # which was lowered since the first of these tasks started
+                    where.latest = end - step
+                    for task in range(count):
+                        order.best[task] = order.ends[task] - order.tasks.durations[task]
             elif not (needs_too_long(order, where) or exclude_too_long(order, where) or met(order, where)):
                 branch(order, where)
         if order.tried[depth] < order.number[depth]:
