@@ -18,7 +18,7 @@ from transom.learned.kernel.scoring import VisibleJobs, best
 from transom.learned.mars.policies import MarsLearned
 from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowdown, sequence_of, take, visible_jobs
 from transom.learned.mars.rollouts import drawn, greedy
-from transom.learned.mars.softmax import likeliest, log_chances, logs_of
+from transom.learned.mars.softmax import likeliest, log_chances, logs_of, node_seconds
 from transom.models import Cluster, JobTable
 from transom.models.workflow import Workflow
 from transom.simulation import make_policy, simulate
@@ -64,7 +64,7 @@ def test_padding_with_zeros_changes_no_chance() -> None:
     queue = np.array([[0, 100, 4], [50, 10, 1], [90, 3600, 8]])
     shown = VisibleJobs(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
     for weight in (0.0, 1.0):
-        short, padded = (logs_of(weights_of(1), shown, slots, weight) for slots in (3, 128))
+        short, padded = (logs_of(weights_of(1), shown, node_seconds(shown), slots, weight) for slots in (3, 128))
         assert np.array_equal(short, padded[:3])
         assert (padded[3:] == -np.inf).all()
 
@@ -80,8 +80,8 @@ def test_a_high_weight_picks_the_cheapest() -> None:
     queue = np.array([[0, 1000, 4], [0, 10, 1], [0, 3600, 8]])
     shown = VisibleJobs(queue, np.empty((0, 2), np.int64), np.array([100, 8, 8]))
     for seed in range(5):
-        assert likeliest(weights_of(seed), shown, 128, 1e6) == 1
-        assert likeliest(weights_of(seed), shown, 128, 0.0) == best(weights_of(seed), shown)
+        assert likeliest(weights_of(seed), shown, node_seconds(shown), 128, 1e6) == 1
+        assert likeliest(weights_of(seed), shown, node_seconds(shown), 128, 0.0) == best(weights_of(seed), shown)
 
 
 @pytest.mark.parametrize("slots", [128, 3])
@@ -102,7 +102,8 @@ def test_children_wait_for_their_parents_and_from_then_on() -> None:
         assert check_schedule(work, schedule) == []
         state = begin(sequence_of(work))
         while advance(state):
-            take(state, likeliest(weights_of(seed), visible_jobs(state, 128), 128, 0.0))
+            shown = visible_jobs(state, 128)
+            take(state, likeliest(weights_of(seed), shown, node_seconds(shown), 128, 0.0))
         order = np.lexsort((work.jobs.id, work.jobs.submit))
         assert np.array_equal(state.jobs[:, 4], schedule.start[order])
         ends = dict(zip(work.jobs.id.tolist(), (schedule.start + work.runtime).tolist(), strict=True))

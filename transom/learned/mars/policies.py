@@ -14,7 +14,7 @@ from transom.errors import SpecError
 from transom.learned.checkpoints import Card, load
 from transom.learned.kernel.scoring import KernelWeights, VisibleJobs
 from transom.learned.kernel.weights import first_weights, read_weights
-from transom.learned.mars.softmax import likeliest_at, node_seconds
+from transom.learned.mars.softmax import likeliest, node_seconds
 from transom.models import Window
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.job import NODES, SUBMIT, WALLTIME
@@ -82,7 +82,7 @@ def _order(
         row = 0
         if waiting > 1:
             shown_now = VisibleJobs(queue[: min(slots, waiting)], ends[:busy], at)
-            row = likeliest_at(weights, shown_now, costs, slots, weight)
+            row = likeliest(weights, shown_now, costs, slots, weight)
         job, walltime, nodes = left[row], queue[row, 1], queue[row, 2]
         order[picked] = job
         picked += 1

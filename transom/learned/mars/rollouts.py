@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled
 from transom.learned.kernel.scoring import FEATURES, KernelWeights, observe
 from transom.learned.mars.process import QUEUED, Sequence, advance, begin, mean_slowdown, take, visible_jobs
-from transom.learned.mars.softmax import likeliest, logs_of
+from transom.learned.mars.softmax import likeliest, logs_of, node_seconds
 from transom.learned.scorer import sample
 from transom.models.arrays import FloatArray, IntArray
 
@@ -37,7 +37,8 @@ def greedy(weights: KernelWeights, sequence: Sequence, slots: int, weight: float
     """Mean bounded slowdown of a sequence under the likeliest picks; ``weight`` is that of costs."""
     state = begin(sequence)
     while advance(state):
-        take(state, likeliest(weights, visible_jobs(state, slots), slots, weight))
+        shown = visible_jobs(state, slots)
+        take(state, likeliest(weights, shown, node_seconds(shown), slots, weight))
     return mean_slowdown(state, TAU)
 
 
@@ -50,7 +51,7 @@ def drawn(weights: KernelWeights, sequence: Sequence, slots: int, rng: np.random
     state = begin(sequence)
     while advance(state):
         shown = visible_jobs(state, slots)
-        chances = logs_of(weights, shown, slots, 0.0)
+        chances = logs_of(weights, shown, node_seconds(shown), slots, 0.0)
         count = min(slots, state.at[QUEUED])
         if rows + count > len(features):
             more = np.empty((2 * len(features) + count, _WIDTH), np.float32)

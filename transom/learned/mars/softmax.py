@@ -53,15 +53,6 @@ def log_chances(scores: SingleArray, mask: BoolArray, costs: FloatArray, weight:
 
 
 @compiled
-def logs_of(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: float) -> FloatArray:
-    """Logarithms of the chances of jobs that are shown, at most ``slots``, padded to so many slots.
-
-    A job costs its node-seconds by walltime.
-    """
-    return logs_at(weights, shown, node_seconds(shown), slots, weight)
-
-
-@compiled
 def node_seconds(shown: VisibleJobs) -> FloatArray:
     """Of the jobs that are shown, by walltime: what they cost where they state nothing else."""
     costs = np.empty(len(shown.queue))
@@ -71,29 +62,28 @@ def node_seconds(shown: VisibleJobs) -> FloatArray:
 
 
 @compiled
-def logs_at(weights: KernelWeights, shown: VisibleJobs, stated: FloatArray, slots: int, weight: float) -> FloatArray:
-    """As :func:`logs_of`, of jobs with these costs, in the order in which they are shown."""
+def logs_of(weights: KernelWeights, shown: VisibleJobs, costs: FloatArray, slots: int, weight: float) -> FloatArray:
+    """Logarithms of the chances of jobs that are shown, at most ``slots``, padded to so many slots.
+
+    Parameters
+    ----------
+    costs : of the jobs, in the order in which they are shown, shape ``(jobs,)``; those behind are passed over.
+    """
     count = len(shown.queue)
     features, mask = np.zeros((slots, _WIDTH), np.float32), np.zeros(slots, np.bool_)
-    scores, costs = np.zeros(slots, np.float32), np.zeros(slots)
+    scores, padded = np.zeros(slots, np.float32), np.zeros(slots)
     observe(shown, features)
     score_rows(weights, features, scores[:count])
     for row in range(count):
         mask[row] = True
-        costs[row] = stated[row]
-    return log_chances(scores, mask, costs, weight)
+        padded[row] = costs[row]
+    return log_chances(scores, mask, padded, weight)
 
 
 @compiled
-def likeliest(weights: KernelWeights, shown: VisibleJobs, slots: int, weight: float) -> int:
-    """The row of the job with the highest chance, the first of equals."""
-    return int(np.argmax(logs_of(weights, shown, slots, weight)))
-
-
-@compiled
-def likeliest_at(weights: KernelWeights, shown: VisibleJobs, costs: FloatArray, slots: int, weight: float) -> int:
-    """The same of jobs with these costs."""
-    return int(np.argmax(logs_at(weights, shown, costs, slots, weight)))
+def likeliest(weights: KernelWeights, shown: VisibleJobs, costs: FloatArray, slots: int, weight: float) -> int:
+    """The row of the job with the highest chance, the first of equals; arguments are those of :func:`logs_of`."""
+    return int(np.argmax(logs_of(weights, shown, costs, slots, weight)))
 
 
 @no_refcount
