@@ -71,9 +71,8 @@ def calibration(workload: Workload, schedule: Schedule) -> dict[str, Calibration
     if partition is not None:
         names = unique_names(workload.origin.names)
         for number in np.unique(partition[known]).tolist():
-            name = names.get(number) or str(number)
-            name = name if names.get(number, ALL) != ALL else f"partition {name}"
-            groups[name] = known & (partition == number)
+            name = names.get(number) or f"partition {number}"
+            groups[f"partition {name}" if name == ALL else name] = known & (partition == number)
     submit = workload.jobs.submit
     return {name: _compared(submit[of], started[of], schedule.start[of]) for name, of in groups.items()}
 
