@@ -100,7 +100,7 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
 
 @compiled
 def schedule_kinds(tasks: Tasks, ranks: IntArray, kinds: IntArray, begins: IntArray) -> IntArray:
-    """Schedule tasks by ranks; those of a kind have equal requests, so that of each only the first waiting is asked.
+    """Schedule tasks by ranks; of each kind, whose requests are equal or alike, only the first waiting is asked.
 
     Parameters
     ----------
