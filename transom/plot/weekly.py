@@ -38,9 +38,9 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     comparable(schedules)
     figure = new_figure(3.6)
     demand, waits = figure.subplots(2, 1, sharex=True)
-    listed = by_week(schedules[0], trim)
-    numbers = np.array([week.number for week in listed])
-    asked = np.array([week.group.node_hours / 1000 for week in listed])
+    weeks = [by_week(schedule, trim) for schedule in schedules]
+    numbers = np.array([week.number for week in weeks[0]])
+    asked = np.array([week.group.node_hours / 1000 for week in weeks[0]])
     _bars(demand, numbers, asked)
     capacity = schedules[0].cluster.num_nodes * WEEK / 3600 / 1000
     demand.axhline(capacity, color="#444444", linestyle="--", linewidth=0.8)
@@ -48,7 +48,7 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
     demand.set_ylim(0, 1.05 * max(asked.max(), capacity))
     demand.set_ylabel("submitted\n[1,000 node-hours]")
     styles = policy_styles([schedule.policy for schedule in schedules])
-    drawn = [np.array([week.group.mean_wait / 3600 for week in by_week(schedule, trim)]) for schedule in schedules]
+    drawn = [np.array([week.group.mean_wait / 3600 for week in listed]) for listed in weeks]
     for schedule, means in zip(schedules, drawn, strict=True):
         shown, look = shown_extremes(numbers, means), styles[schedule.policy]
         waits.plot(numbers[shown], means[shown], marker="o", markersize=2.5, label=shortened(schedule.policy), **look)
