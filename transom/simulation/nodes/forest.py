@@ -75,13 +75,12 @@ def _sent_to(jobs: JobTable, sizes: IntArray) -> IntArray:
     chosen = np.empty(len(jobs), np.int64)
     rows = zip(jobs.submit.tolist(), jobs.nodes.tolist(), jobs.walltime.tolist(), strict=True)
     for job, (submit, nodes, walltime) in enumerate(rows):
-        best = (0, 0, -1)
+        offers = []
         for tree, times in enumerate(free):
             if nodes <= len(times):
                 start = max(submit, int(times[nodes - 1]))
-                left = int(np.searchsorted(times, start, side="right")) - nodes
-                best = min(best, (start, left, tree)) if best[2] >= 0 else (start, left, tree)
-        start, _, tree = best
+                offers.append((start, int(np.searchsorted(times, start, side="right")) - nodes, tree))
+        start, _, tree = min(offers)
         rest = free[tree][nodes:]
         at = int(np.searchsorted(rest, start + walltime))
         free[tree] = np.concatenate((rest[:at], np.full(nodes, start + walltime), rest[at:]))
