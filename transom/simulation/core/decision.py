@@ -47,7 +47,8 @@ class Policy(Protocol):
     A policy may have ``order``, the priority rule or the name of the one that orders the queue it sees
     (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins. A policy with
     ``period`` [s], > 0, is not asked at every event but at the multiples of that time, on the trace's
-    clock, at which jobs wait.
+    clock, at which jobs wait. ``see_costs(costs)``, of a policy or of what it asks, is called before a replay with what
+    jobs cost by id, an empty mapping where they state nothing.
 
     A policy may also have ``run(replay, report)``, which takes a whole
     :class:`~transom.simulation.core.replay.Replay` to its end at once and starts the jobs that ``decide`` would start,

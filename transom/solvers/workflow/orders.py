@@ -36,7 +36,7 @@ _NEVER = 2**62
 
 
 class Where:
-    """Where a search stands: the depth, whether that node is new, the latest end that is looked for, the nodes."""
+    """Where a search stands: depth, whether that node is new, latest end that is looked for, nodes, sets remembered."""
 
     depth: int
     fresh: bool
