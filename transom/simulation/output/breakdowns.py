@@ -133,7 +133,7 @@ def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
     number, count = week[begins], len(begins)
     wait, work = schedule.wait * kept, node_seconds(schedule) * kept
     jobs, waited, worked = (np.add.reduceat(each, begins) for each in (kept.astype(np.int64), wait, work))
-    longest, all_jobs, all_work, nan = np.maximum.reduceat(wait, begins), jobs.sum(), worked.sum(), float("nan")
+    longest, total = np.maximum.reduceat(wait, begins), (jobs.sum(), worked.sum())
     start = submit[0] + WEEK * number
     edges = np.unique(np.append(start, start + WEEK))
     used = busy_seconds(used_nodes(schedule), edges)[np.searchsorted(edges, start)]
@@ -144,15 +144,8 @@ def by_week(schedule: Schedule, trim: Trim | None = None) -> list[Week]:
         Week(
             number=int(number[i]) + 1,
             start=int(start[i]),
-            group=Group(
-                jobs=int(jobs[i]),
-                job_share=float(jobs[i] / all_jobs) if all_jobs else nan,
-                node_hours=float(worked[i] / 3600),
-                node_hour_share=float(worked[i] / all_work) if all_work else nan,
-                mean_wait=float(waited[i] / jobs[i]) if jobs[i] else nan,
-                max_wait=float(longest[i]) if jobs[i] else nan,
-            ),
-            utilisation=float(used[i] / offered[i]) if offered[i] else nan,
+            group=_group_of(jobs[i], worked[i], waited[i], longest[i], total),
+            utilisation=float(used[i] / offered[i]) if offered[i] else float("nan"),
         )
         for i in range(count)
     ]
@@ -216,13 +209,18 @@ def _since(times: IntArray, amount: IntArray, edges: IntArray) -> FloatArray:
 def _group(schedule: Schedule, kept: BoolArray, chosen: BoolArray) -> Group:
     chosen = kept & chosen
     waits, work = schedule.wait[chosen], node_seconds(schedule)
-    jobs, total, all_work = int(chosen.sum()), int(kept.sum()), int(work[kept].sum())
-    mine = int(work[chosen].sum())
+    total = (kept.sum(), work[kept].sum())
+    return _group_of(chosen.sum(), work[chosen].sum(), waits.sum(), waits.max(initial=0), total)
+
+
+def _group_of(jobs: int, work: int, waited: int, longest: int, total: tuple[int, int]) -> Group:
+    """So many jobs with so many node-seconds and seconds of waiting; ``total``: the jobs and node-seconds of all."""
+    all_jobs, all_work = total
     return Group(
-        jobs=jobs,
-        job_share=jobs / total if total else float("nan"),
-        node_hours=mine / 3600,
-        node_hour_share=mine / all_work if all_work else float("nan"),
-        mean_wait=float(waits.mean()) if jobs else float("nan"),
-        max_wait=float(waits.max()) if jobs else float("nan"),
+        jobs=int(jobs),
+        job_share=float(jobs / all_jobs) if all_jobs else float("nan"),
+        node_hours=float(work / 3600),
+        node_hour_share=float(work / all_work) if all_work else float("nan"),
+        mean_wait=float(waited / jobs) if jobs else float("nan"),
+        max_wait=float(longest) if jobs else float("nan"),
     )
