@@ -137,6 +137,12 @@ def test_memory_of_the_machine_limits_what_runs_together() -> None:
     assert combine(flow.on(3, {"memory": 8}), 3, loss=None).workflow.nodes.tolist() == [2, 1]
 
 
+def test_what_a_reader_guessed_is_still_known_of_combined_tasks() -> None:
+    flow = Workflow("w", ["a", "b", "c"], [1, 2, 2], [[0, 1], [0, 2]], programs=[*"xyy"], repairs={"links": 2})
+    made = combine(flow, 4).workflow
+    assert (len(made), dict(made.repairs)) == (2, {"links": 2})
+
+
 def test_what_cannot_be_done() -> None:
     flow = Workflow("w", ("a", "b"), (5, 5), ((0, 1),), nodes=(3, 1))
     with pytest.raises(ModelError, match="'a' needs 3 of 2"):

@@ -158,6 +158,7 @@ def combined_into(workflow: Workflow, groups: Sequence[Sequence[int]]) -> Combin
         submit=workflow.submit,
         machine=workflow.machine,
         releases=np.maximum.reduceat(workflow.releases[flat], begins),
+        repairs=workflow.repairs,
     )
     return Combined(made, of)
 
