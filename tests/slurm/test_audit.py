@@ -204,6 +204,14 @@ def test_a_log_is_no_link_and_lies_where_nobody_else_writes(log: Path, tmp_path:
     Audit(log)
 
 
+def test_the_folder_that_a_log_makes_is_one_that_it_takes(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Audit(tmp_path / "new" / "folder" / "audit.jsonl").write("end")
+    finally:
+        os.umask(before)
+
+
 def test_another_writer_is_waited_for_and_a_stopped_one_keeps_nothing_back(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from transom._system.trusted import distrusted
+from transom._system.trusted import distrusted, make_folder
 from transom.errors import DocumentError, SlurmBusyError, SlurmError
 from transom.slurm.log.chain import chained, followed
 from transom.slurm.log.ledger import Ledger
@@ -208,7 +208,7 @@ def _opened(path: Path, insist: bool) -> int:
     """Open a log, or a new one; never a link, nor what another user could have put there."""
     flags = os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     if insist:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if (reason := distrusted(path.parent)) is not None:
             raise DocumentError(f"{path}: {reason}; name a log in a folder of your own (--audit)")
     try:
