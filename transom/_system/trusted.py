@@ -146,11 +146,12 @@ def lock(path: str | os.PathLike[str], words: str, wait: bool = False) -> int:
         raise PermissionError(errno.EACCES, f"not locked, because {reason}", str(path))
     for _ in range(_TRIES):
         if _is_foreign(path):
-            os.unlink(path)
+            with suppress(FileNotFoundError):  # another process was faster
+                os.unlink(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.lstat(path)) and not _is_foreign(path):
+            if stands(handle, path) and not _is_foreign(path):
                 with suppress(OSError):  # the disk is full: it is locked all the same
                     os.ftruncate(handle, 0)
                     os.pwrite(handle, f"{words}\n".encode(), 0)
@@ -164,6 +165,14 @@ def lock(path: str | os.PathLike[str], words: str, wait: bool = False) -> int:
             raise
         os.close(handle)  # the process that held it has just ended, and took it away
     raise PermissionError(errno.EACCES, "others can open every file that is made here", str(path))
+
+
+def stands(file: int, path: str | os.PathLike[str]) -> bool:
+    """Whether an open file is still the one of its path: not moved, replaced or removed."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except OSError:
+        return False
 
 
 def _is_foreign(path: str | os.PathLike[str]) -> bool:

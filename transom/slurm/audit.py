@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from transom._system.trusted import distrusted, make_folder
+from transom._system.trusted import distrusted, make_folder, stands
 from transom.errors import DocumentError, SlurmBusyError, SlurmError
 from transom.slurm.log.chain import chained, followed
 from transom.slurm.log.ledger import Ledger
@@ -132,7 +132,7 @@ class Audit:
         if self._file is None:
             return
         with self._turn(self._file):
-            if self.insist and not _stands(self._file, self.path):
+            if self.insist and not stands(self._file, self.path):
                 raise OSError(errno.ESTALE, "was moved, replaced or removed")
             self._read_on()
             os.ftruncate(self._file, self._end)  # what a killed process has left of a line
@@ -224,13 +224,6 @@ def _opened(path: Path, insist: bool) -> int:
         return file
     os.close(file)
     raise DocumentError(f"{path}: is not a file of this user under this name alone")
-
-
-def _stands(file: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), path.lstat())
-    except OSError:
-        return False
 
 
 def _entry(raw: bytes, known: bool) -> dict[str, Any] | None:
