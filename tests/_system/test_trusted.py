@@ -189,6 +189,19 @@ def test_a_lock_keeps_others_out_and_says_who_holds_it(tmp_path: Path) -> None:
     assert path.read_text() == "8\n"
 
 
+def test_a_lock_is_waited_for_however_many_take_it_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, others, real = tmp_path / "lock", iter(range(200)), fcntl.flock
+
+    def flock(handle: int, how: int) -> None:
+        real(handle, how)
+        if next(others, None) is not None:
+            path.unlink()  # as each does that held it and ends
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    os.close(lock(path, "process 7", wait=True))
+    assert path.read_text() == "process 7\n"
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe", "readable", "second name"])
 def test_a_lock_that_others_could_hold_is_replaced(tmp_path: Path, kind: str) -> None:
     path, victim = tmp_path / "lock", tmp_path / "victim"

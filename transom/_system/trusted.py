@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_TRIES = 100  # to lock a file that others take away when they end
 _LINKS = 40  # on the way to a file, as the kernel counts them
 _LIST = "system.posix_acl_access"  # of access, which may give single users more than the mode shows
 _PRIVATE, _READABLE = 0o700, 0o755  # of folders that are made
@@ -144,14 +143,16 @@ def lock(path: str | os.PathLike[str], words: str, wait: bool = False) -> int:
     """
     if (reason := distrusted(Path(path).parent)) is not None:
         raise PermissionError(errno.EACCES, f"not locked, because {reason}", str(path))
-    for _ in range(_TRIES):
+    while True:
         if _is_foreign(path):
             with suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            if stands(handle, path) and not _is_foreign(path):
+            if stands(handle, path):
+                if _is_foreign(path):
+                    raise PermissionError(errno.EACCES, "others can open every file that is made here", str(path))
                 with suppress(OSError):  # the disk is full: it is locked all the same
                     os.ftruncate(handle, 0)
                     os.pwrite(handle, f"{words}\n".encode(), 0)
@@ -164,7 +165,6 @@ def lock(path: str | os.PathLike[str], words: str, wait: bool = False) -> int:
             os.close(handle)
             raise
         os.close(handle)  # the process that held it has just ended, and took it away
-    raise PermissionError(errno.EACCES, "others can open every file that is made here", str(path))
 
 
 def stands(file: int, path: str | os.PathLike[str]) -> bool:
