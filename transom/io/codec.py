@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
+import numpy as np
 
 from transom.errors import DocumentError
 from transom.models.problem import ProblemType
 from transom.problems import kinds, known_type
+
+FormT = TypeVar("FormT", bound=msgspec.Struct)
 
 
 class Codec(NamedTuple):
@@ -36,6 +39,17 @@ class SolutionCodec(NamedTuple):
     items: Callable[[Any], int]
     decode: Callable[[Any, int], Any]
     front: bool = False
+
+
+def document(form: type[FormT], model: Any, **given: Any) -> FormT:
+    """The document of a model, field by field: arrays as tuples, what is ``given`` as it is."""
+    names = (name for name in form.__struct_fields__ if name not in given)
+    return form(**{name: _plain(getattr(model, name)) for name in names}, **given)
+
+
+def stated(document: msgspec.Struct, **given: Any) -> dict[str, Any]:
+    """What a document states, as the arguments of its model; what is ``given`` comes instead."""
+    return {name: getattr(document, name) for name in document.__struct_fields__} | given
 
 
 def codec_of(kind: ProblemType) -> Codec:
@@ -74,10 +88,9 @@ def _fields(kind: ProblemType) -> Codec:
     if not is_dataclass(model):
         raise DocumentError(f"{kind.name} has no document: its type states no codec, and its class is no dataclass")
     hints = get_type_hints(model)
-    names = [field.name for field in fields(model)]
     form = msgspec.defstruct(
         f"{model.__name__}Document",
-        [(name, hints[name]) for name in names],
+        [(field.name, hints[field.name]) for field in fields(model)],
         frozen=True,
         forbid_unknown_fields=True,
         tag_field="format",
@@ -89,11 +102,13 @@ def _fields(kind: ProblemType) -> Codec:
     except TypeError as error:
         reason = str(error).splitlines()[0]
         raise DocumentError(f"{kind.name} has no document: its type states no codec, and {reason}") from None
-    return Codec(
-        form,
-        lambda problem: form(**{name: getattr(problem, name) for name in names}),
-        lambda document: model(**{name: getattr(document, name) for name in names}),
-    )
+    return Codec(form, lambda problem: document(form, problem), lambda read: model(**stated(read)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist()) if value.ndim < 2 else tuple(map(tuple, value.tolist()))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _encode_numbers(solution: Any) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from transom.errors import DocumentError
-from transom.io.codec import solution_codec, solution_codec_of
+from transom.io.codec import document, solution_codec, solution_codec_of, stated
 from transom.io.formats import LARGEST, FrontDocument, ResultDocument, StopDocument
 from transom.problems import known_type
 from transom.result import Result
@@ -25,75 +25,46 @@ def result_document(result: Result) -> ResultDocument:
     DocumentError : the solution cannot be expressed, or a number is not finite.
     """
     codec, solution = solution_codec_of(known_type(result.problem)), result.solution
-    return ResultDocument(
-        instance=result.instance,
-        problem=result.problem,
-        solver=result.solver,
+    return document(
+        ResultDocument,
+        result,
         parameters={name: _plain(value) for name, value in result.parameters.items()},
-        status=result.status,
-        reason=result.reason,
         solution=None if solution is None else codec.encode(solution),
         items=None if solution is None else codec.items(solution),
-        value=_number(result.value, "value"),
-        bound=_number(result.bound, "bound"),
-        gap=_number(result.gap, "gap"),
+        **{name: _number(getattr(result, name), name) for name in ("value", "bound", "gap", "seed", "threads")},
         seconds=float(_number(result.seconds, "seconds") or 0.0),
-        seed=int(result.seed),
-        threads=int(result.threads),
-        stop=_stop_document(result.stop),
+        stop=StopDocument(
+            **{field.name: _number(getattr(result.stop, field.name), field.name) for field in fields(Stop)}
+        ),
         curve=tuple((float(t), _number(v, "curve"), _number(b, "curve")) for t, v, b in result.curve),
-        error=result.error,
         versions=dict(result.versions),
     )
 
 
-def result_of(document: ResultDocument) -> Result:
+def result_of(read: ResultDocument) -> Result:
     """The result of a typed document.
 
     Raises
     ------
     DocumentError : the solution is not told as its problem's are, or the gap fits neither value nor bound.
     """
-    codec, solution = solution_codec(document.problem), None
-    if document.solution is not None:
-        if document.items is None:
+    codec, solution = solution_codec(read.problem), None
+    if read.solution is not None:
+        if read.items is None:
             raise DocumentError("items must be stated with a solution")
-        if isinstance(document.solution, FrontDocument) != codec.front:
-            got = "front" if isinstance(document.solution, FrontDocument) else "array"
-            raise DocumentError(f"$.solution: that is not how solutions of {document.problem} are written, got {got}")
-        solution = codec.decode(document.solution, document.items)
-    result = Result(
-        instance=document.instance,
-        problem=document.problem,
-        solver=document.solver,
-        parameters=document.parameters,
-        status=document.status,
-        reason=document.reason,
-        solution=solution,
-        value=document.value,
-        bound=document.bound,
-        seconds=document.seconds,
-        seed=document.seed,
-        threads=document.threads,
-        stop=_stop(document.stop),
-        curve=document.curve,
-        error=document.error,
-        versions=document.versions,
-    )
-    gap, stated = result.gap, document.gap
-    if (gap is None) != (stated is None) or (
-        gap is not None and stated is not None and not math.isclose(gap, stated, rel_tol=1e-9, abs_tol=1e-12)
+        if isinstance(read.solution, FrontDocument) != codec.front:
+            got = "front" if isinstance(read.solution, FrontDocument) else "array"
+            raise DocumentError(f"$.solution: that is not how solutions of {read.problem} are written, got {got}")
+        solution = codec.decode(read.solution, read.items)
+    given = stated(read, solution=solution, stop=Stop(**stated(read.stop)))
+    gap = given.pop("gap")
+    del given["items"]
+    result = Result(**given)
+    if (gap is None) != (result.gap is None) or (
+        gap is not None and result.gap is not None and not math.isclose(result.gap, gap, rel_tol=1e-9, abs_tol=1e-12)
     ):
-        raise DocumentError(f"gap {stated} does not fit value {document.value} and bound {document.bound}")
+        raise DocumentError(f"gap {gap} does not fit value {read.value} and bound {read.bound}")
     return result
-
-
-def _stop_document(stop: Stop) -> StopDocument:
-    return StopDocument(**{field.name: _number(getattr(stop, field.name), field.name) for field in fields(stop)})
-
-
-def _stop(document: StopDocument) -> Stop:
-    return Stop(**{field.name: getattr(document, field.name) for field in fields(Stop)})
 
 
 def _number(value: Any, what: str) -> Any:
