@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,7 +96,6 @@ def test_a_command_that_was_started_with_signals_ignored_can_be_stopped(
     with subprocess.Popen(
         [sys.executable, "-m", "transom", *map(str, words)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=inherits, start_new_session=True,
-        env={**os.environ, "_": ""},
     ) as process:  # fmt: skip
         assert process.stderr is not None
         give_up = time.monotonic() + 120
@@ -112,19 +111,40 @@ def test_a_command_that_was_started_with_signals_ignored_can_be_stopped(
     assert "Traceback" not in told
 
 
-def test_nohup_outlives_its_terminal_and_handlers_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("behind", [signal.SIG_DFL, signal.SIG_IGN])
+def test_handlers_come_back(behind: signal.Handlers) -> None:
+    """A SIGHUP that is ignored ends a command where its SIGTERM was ignored as well."""
     before = {each: signal.getsignal(each) for each in ENDING}
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        monkeypatch.setenv("_", "/usr/bin/make")
-        with ends_in_order(), pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGHUP)
-        monkeypatch.setenv("_", "/usr/bin/nohup")
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, behind)
         with ends_in_order():
-            signal.raise_signal(signal.SIGHUP)
-            with pytest.raises(KeyboardInterrupt):
-                signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            for each in ENDING:
+                with pytest.raises(KeyboardInterrupt):
+                    signal.raise_signal(each)
+        assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)] == [behind] * 2
     finally:
-        signal.signal(signal.SIGHUP, before[signal.SIGHUP] or signal.SIG_DFL)
-    assert {each: signal.getsignal(each) for each in ENDING} == before
+        for each in ENDING:
+            signal.signal(each, before[each] or signal.SIG_DFL)
+
+
+@pytest.mark.skipif(shutil.which("nohup") is None, reason="needs nohup")
+@pytest.mark.parametrize("script", ['nohup "$@" & wait', 'exec nohup env A=1 "$@"'])
+def test_what_nohup_starts_outlives_its_terminal(script: str) -> None:
+    """Typed and in a script, which has it ignore SIGINT, too; SIGTERM ends it."""
+    command = [sys.executable, "-c", OUTLIVES]
+    done = subprocess.run(["sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "alive, and ended in order\n", done.stderr
+
+
+OUTLIVES = """
+import signal
+from transom._system.signals import ends_in_order
+try:
+    with ends_in_order():
+        signal.raise_signal(signal.SIGHUP)
+        print("alive, ", end="")
+        signal.raise_signal(signal.SIGTERM)
+except KeyboardInterrupt:
+    print("and ended in order")
+"""

@@ -55,7 +55,7 @@ def leased(drive: Drive, *jobs: int) -> bool:
 
 def in_the_background(slurm: EmulatedSlurm, *options: str, ignored: str = "INT") -> Drive:
     """A run as a script's shell starts it with ``&``."""
-    return Drive(slurm, *options, by=("sh", "-c", f'trap "" {ignored}; exec "$@"', "sh"), _="")
+    return Drive(slurm, *options, by=("sh", "-c", f'trap "" {ignored}; exec "$@"', "sh"))
 
 
 @pytest.mark.parametrize(

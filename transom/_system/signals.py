@@ -3,7 +3,6 @@ ends a command in the same way."""
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -47,8 +46,8 @@ def ends_in_order() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP raise :class:`KeyboardInterrupt` in the block, whatever was inherited.
 
     A shell that runs a script has what it starts with ``&`` ignore SIGINT, and whoever starts a process may have
-    ignored or blocked any of them. Only a SIGHUP that is ignored stays so where the command was typed behind ``nohup``,
-    which asks for that. A handler of SIGINT that is there is kept.
+    ignored or blocked any of them. A SIGHUP that is ignored stays so where SIGTERM is not: ``nohup`` asks for that. A
+    handler of SIGINT that is there is kept.
     """
     if threading.current_thread() is not threading.main_thread():  # whose signals are not ours
         yield
@@ -56,9 +55,10 @@ def ends_in_order() -> Iterator[None]:
     before = {each: signal.getsignal(each) for each in _ENDS}
     if not callable(before[signal.SIGINT]):
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for each in _ENDS - {signal.SIGINT}:
-        if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN or not _behind_nohup():
-            signal.signal(each, _interrupt)
+    # A parent that ignores everything hands SIGTERM down as well; nohup ignores SIGHUP alone.
+    behind_nohup = before[signal.SIGHUP] is signal.SIG_IGN and before[signal.SIGTERM] is not signal.SIG_IGN
+    for each in (signal.SIGTERM,) if behind_nohup else (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _interrupt)
     mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     try:
         yield
@@ -66,11 +66,6 @@ def ends_in_order() -> Iterator[None]:
         for each, handler in before.items():
             signal.signal(each, signal.SIG_DFL if handler is None else handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _behind_nohup() -> bool:
-    # Shells put the command that they start there, and nohup starts this one in its place.
-    return os.path.basename(os.environ.get("_", "")) == "nohup"
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
