@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import result_pages
 from tests.packages import install
 from tests.warm_process import COMMANDS, WarmProcess
 from transom.cli.app import command_line
@@ -166,12 +167,17 @@ def test_the_glossary_names_what_is_there() -> None:
         assert pkgutil.resolve_name(name) is not None, name
 
 
-def test_the_table_of_solvers_is_what_the_stored_results_say(run: Run) -> None:
-    results = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "benchmarks" / "results").glob("*.parquet"))]
-    printed = run(["transom", "bench", "score", *results, "--markdown"])
-    table = "\n".join(line for line in printed.splitlines() if line.startswith("|"))
-    assert table.count("\n") > 10
-    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_pages_of_results_are_what_the_stored_rows_say() -> None:
+    """Otherwise: python -m benchmarks.result_pages."""
+    made = result_pages.pages()
+    assert len(made) > 5
+    assert set(made) == set((ROOT / "docs" / "results").glob("*.md"))
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+    kept = {path.name for path in (ROOT / "benchmarks" / "results" / "printed").iterdir()}
+    assert kept == set(
+        re.findall(r'^file = "(.*)"$', (result_pages.RESULTS / "pages.toml").read_text("utf-8"), re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

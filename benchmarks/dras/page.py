@@ -1,10 +1,8 @@
-"""The tables of docs/dras.md, from stored rows."""
+"""The tables of docs/results/dras.md, from stored rows."""
 
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.dras.conditions import condition_table, conditions
@@ -12,8 +10,6 @@ from benchmarks.dras.curves import curve_table, read_curves
 from benchmarks.dras.rows import read_rows
 from benchmarks.dras.tables import RESULTS, main_table, markdown, mode_table, seed_table
 from benchmarks.dras.trained import read_trained
-from transom._system.files import atomic_write
-from transom.errors import DocumentError
 
 TRACES = ("theta_2022", "sdsc_sp2")
 """The files of rows there, one for each trace."""
@@ -23,7 +19,7 @@ CURVES = ("training_order", "learning_curves")
 
 
 def page_tables(folder: Path) -> dict[str, str]:
-    """The tables of docs/dras.md as Markdown, by what they are, of the rows in a folder."""
+    """The tables as Markdown, by what they are, of the rows in a folder."""
     found = {}
     for path in sorted(folder.glob("*.csv")):
         if path.stem in TRACES:
@@ -40,34 +36,12 @@ def page_tables(folder: Path) -> dict[str, str]:
     return found
 
 
-def with_tables(page: str, tables: Mapping[str, str]) -> str:
-    """A page whose tables are replaced: each stands after a comment with its name, up to an empty line.
-
-    Raises
-    ------
-    DocumentError : the page has no place for a table.
-    """
-    for name, table in tables.items():
-        place = re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*")
-        if not place.search(page):
-            raise DocumentError(f"the page has no line <!-- {name} -->")
-        page = place.sub(lambda match: f"{match[1]}{table}\n", page)  # noqa: B023  (used at once)
-    return page
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("--folder", type=Path, default=RESULTS, help="with the rows")
-    parser.add_argument("--page", type=Path, help="replace the tables of this page instead of printing them")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the tables of the page, or write them into it."""
-    tables = page_tables(arguments.folder)
-    if arguments.page:
-        page = with_tables(arguments.page.read_text(encoding="utf-8"), tables)
-        with atomic_write(arguments.page) as file:
-            file.write(page)
-        return
-    for name, table in tables.items():
+    """Print the tables, each after a comment with its name."""
+    for name, table in page_tables(arguments.folder).items():
         print(f"<!-- {name} -->\n{table}\n")

@@ -14,7 +14,6 @@ from benchmarks.dras.conditions import conditions
 from benchmarks.dras.curves import ORDERS, Curve, by_label, in_order, read_curves, write_curves
 from benchmarks.dras.curves import trained as trained_on
 from benchmarks.dras.methods import AGENTS, DQL, FCFS, GROWING, SAF, SJF, WAITING, Method, agents, rules
-from benchmarks.dras.page import page_tables, with_tables
 from benchmarks.dras.rows import FIGURES, Row, copies, measure_all, read_rows, values, write_rows
 from benchmarks.dras.tables import by_seed, estimate, labels, main_table, markdown, seed_table
 from benchmarks.dras.train import VARIANTS, command
@@ -26,7 +25,6 @@ from transom.models import Cluster, JobTable
 from transom.simulation.output.metrics import summary
 from transom.traces import Workload
 
-ROOT = Path(__file__).resolve().parents[3]
 HOUR = 3600.0
 
 
@@ -200,15 +198,6 @@ def test_tables() -> None:
     assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | ---: |\n| 1 | 2 |"
 
 
-def test_tables_of_a_page_are_replaced_as_often_as_one_likes() -> None:
-    page = "a\n\n<!-- x: one -->\n\nb\n<!-- x: two -->\n| old |\n| --- |\n\nc\n"
-    once = with_tables(page, {"x: one": "| 1 |\n| --- |", "x: two": "| 2 |\n| --- |"})
-    assert once == "a\n\n<!-- x: one -->\n| 1 |\n| --- |\n\nb\n<!-- x: two -->\n| 2 |\n| --- |\n\nc\n"
-    assert with_tables(once, {"x: one": "| 1 |\n| --- |"}) == once
-    with pytest.raises(DocumentError, match="no line <!-- x: three -->"):
-        with_tables(page, {"x: three": "| 3 |"})
-
-
 def test_busy_weeks_are_those_of_most_demand() -> None:
     # Weeks 1 to 4 submit 10, 40, 20 and 30 node-hours in one, two, one and one job.
     week = 7 * 86_400
@@ -274,11 +263,3 @@ def test_the_check_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFi
     write_rows(tmp_path / "rows.csv", protocol({**GOOD, 3: 20_100.0}))
     assert main(asked) == 1
     assert main(["check", "--rows", str(tmp_path / "none.csv")]) == 2
-
-
-def test_the_page_shows_what_is_stored() -> None:
-    page = (ROOT / "docs" / "dras.md").read_text(encoding="utf-8")
-    tables = page_tables(ROOT / "benchmarks" / "results" / "dras")
-    assert tables
-    for name, table in tables.items():
-        assert table in page, f"docs/dras.md lacks the table of {name}: python -m benchmarks.dras tables"
