@@ -96,9 +96,10 @@ def test_a_block_runs_and_prints_what_is_shown(
     # A console block: each line with a dollar is a command, what follows is its output.
     for part in re.split(r"^\$ ", source.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
-        printed = run(shlex.split(command), folder, page)
+        printed = run(shlex.split(command), folder, page).strip()
+        beginning, dots, _ = shown.strip().partition("\n...")  # of a long output its first lines
         if shown.strip():
-            assert printed.strip() == shown.strip()
+            assert printed.startswith(beginning) if dots else printed == beginning
 
 
 FENCES = re.compile(r"^(.*)\n```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
