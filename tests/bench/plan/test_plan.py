@@ -105,8 +105,8 @@ def test_what_is_wrong_is_reported_with_file_and_place(text: str, words: str) ->
 
 def test_two_solvers_of_one_label_are_refused() -> None:
     with pytest.raises(SpecError, match="LABEL=SPEC"):
-        plan('solvers = ["sa", "sa:steps=5"]\n' + SET)
-    assert plan('solvers = ["sa", "short=sa:steps=5"]\n' + SET).solvers == ("sa", "short=sa:steps=5")
+        plan('solvers = ["sa", "sa=sa:steps=5"]\n' + SET)
+    assert plan('solvers = ["sa", "sa:steps=5"]\n' + SET).solvers == ("sa", "sa:steps=5")
 
 
 def test_files_that_cannot_be_read_and_unknown_suites(tmp_path: Path) -> None:

@@ -43,6 +43,19 @@ def terms(run: Task) -> tuple[object, ...]:
     return run.label, run.name, run.seed, run.stop, run.threads
 
 
+def test_labels_state_the_settings_that_differ(files: Path, root: Path) -> None:
+    trace = TraceSet(file=str(root / "examples/slurm_60.swf"), policies=("mars", "mars:min=16"))
+    plan = Plan(instances=(ten(files),), solvers=("sa", "sa:steps=5,final=0.01", "dp"), traces=(trace,))
+    named = {run.name: run.spec for run in expand_plan(plan)}
+    assert named == {
+        "sa": "sa",
+        "sa-steps-5-final-0.01": "sa:steps=5,final=0.01",
+        "dp": "dp",
+        "mars": "mars",
+        "mars-min-16": "mars:min=16",
+    }
+
+
 @given(
     solvers=st.sets(st.sampled_from(["a=steady", "b=steady:iterations=2", "greedy", "dp"]), min_size=1),
     seeds=st.sets(st.integers(0, 9), min_size=1, max_size=3),

@@ -17,7 +17,7 @@ from transom.bench.plan import rooted_specs
 from transom.bench.plan.task import Clock
 from transom.errors import DocumentError, SpecError, StopError
 from transom.io.toml_files import parse_toml, read_text
-from transom.registry import labelled
+from transom.registry import labelled_apart
 from transom.stop import Stop
 
 FORMAT = "transom/plan/1"
@@ -238,7 +238,7 @@ def _check_numbers(plan: Plan, where: str) -> None:
 
 
 def _distinct(where: str, place: str, specs: tuple[str, ...]) -> None:
-    labels = [labelled(spec)[0] for spec in specs]
+    labels = [label for label, _ in labelled_apart(specs)]
     if not labels:
         raise DocumentError(f"{where}: {place}: there is no solver")
     for label in labels:

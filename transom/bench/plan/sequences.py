@@ -17,7 +17,7 @@ from transom.bench.plan.plan import Plan, TraceSet, set_name
 from transom.bench.plan.rooted_specs import rooted
 from transom.bench.plan.task import Outcome, Row, Task, check_weights
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.registry import labelled, weights_of
+from transom.registry import labelled_apart, weights_of
 from transom.stop import Stop
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def replay_tasks(plan: Plan, trace: TraceSet, make: bool = True) -> Iterator[Tas
     from transom.simulation.policies.by_name import deciding, make_policy
 
     name = set_name(trace)
-    named = [labelled(rooted(text, Path.cwd())) for text in trace.policies]
+    named = labelled_apart([rooted(text, Path.cwd()) for text in trace.policies])
     try:
         rules = parse_rules(trace.rules)
         policies = [make_policy(spec) for _, spec in named]

@@ -23,7 +23,7 @@ from transom.bench.plan.task import Task
 from transom.errors import SpecError
 from transom.io.instances import Instance, ReadOptions, from_documents
 from transom.problems import problem_type, problem_types, types_of
-from transom.registry import labelled
+from transom.registry import labelled_apart
 from transom.rng import stream
 from transom.solvers.named import NamedSolver
 from transom.solving import refusal, wrong_type
@@ -286,8 +286,7 @@ def _replays(plan: Plan, make: bool = True) -> Iterator[tuple[TraceSet, list[Tas
 
 def _named(plan: Plan, each: InstanceSet) -> list[_Named]:
     found: list[_Named] = []
-    for text in each.solvers or plan.solvers:
-        name, spec = labelled(rooted(text, Path.cwd()))
+    for name, spec in labelled_apart([rooted(text, Path.cwd()) for text in each.solvers or plan.solvers]):
         if twin := next((other.name for other in found if other.spec == spec), None):
             raise SpecError(f"{set_name(each)}: {twin!r} and {name!r} are one solver: {spec}")
         try:
