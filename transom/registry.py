@@ -2,7 +2,7 @@
 
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
-parameters: ``sa:steps=1000,cooling=0.99``; a value that holds a comma or a specification of its
+parameters: ``sa:steps=1000,final=0.01``; a value that holds a comma or a specification of its
 own goes into brackets: ``window:solver=[sa:steps=1000],size=20``.
 
 One name may stand for several things that take different types of problems, such as simulated annealing: each has an

@@ -1,4 +1,4 @@
-"""What is printed beside learned policies: their cards, and simple rules on the same jobs."""
+"""What is printed beside what was learned: its card, and simple rules on the same jobs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from tests.bench.in_process import InProcess
 from tests.cli.conftest import Ran
 from transom.cli.output.learned_policies import card_lines
+from transom.io import write_documents
 from transom.learned.checkpoints import load
 from transom.learned.kernel.policies import kernel
+from transom.models import Allocation, FatTree
 from transom.simulation import make_policy
+from transom.simulation.core.site_order import load_rule
 
 Transom = Callable[..., Ran]
 AGENT = "dras-pg:anywhere=yes"
@@ -85,3 +90,43 @@ def test_a_checkpoint_for_other_nodes_and_one_within_a_policy_say_so() -> None:
     within = make_policy("mars:large=[mars-learned]")
     assert card_lines([("mars", within)], 64) == ["mars: a network that was not trained"]
     assert card_lines([("fcfs-easy", make_policy("fcfs-easy"))], 64) == []
+
+
+def test_a_bench_states_the_cards_of_solvers_and_policies(
+    transom: Transom, tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transom.cli.commands.bench_run.chosen_engine", lambda *_: InProcess())
+    tree = Allocation(FatTree.k_ary(20), range(60), (8, 4), "dynamic")
+    write_documents(tmp_path / "two.jsonl", [tree, replace(tree, sizes=(8, 6))])
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'solvers = ["nsa:anywhere=yes", "greedy"]\nbudgets = [{ iterations = 2 }]\n'
+        '[[instances]]\nfiles = ["two.jsonl"]\n'
+        f'[[traces]]\nfile = "{trace}"\njobs = 20\npolicies = ["kernel", "sjf"]\n'
+    )
+    ran = transom("bench", "run", plan, "--out", tmp_path / "r")
+    assert ran.status == 0, ran.err
+    card = load("nsa", "repair").card
+    said = f"nsa: checkpoint nsa, trained on {card.trained_on}; validated on {card.validated_on or 'nothing'}"
+    assert [line for line in ran.out.splitlines() if line.startswith(("nsa:", "kernel:"))] == [
+        said,
+        "kernel: a network that was not trained",
+    ]
+    ran = transom("bench", "run", plan, "--out", tmp_path / "r", "--json")
+    assert said in ran.err.splitlines()
+    assert "checkpoint" not in ran.out
+    asked = "solve", tmp_path / "two.jsonl", "--solver", "nsa:anywhere=yes", "--iterations", 2
+    assert said in transom(*asked).out.splitlines()
+    assert said in transom(*asked, "--json").err.splitlines()
+
+
+def test_a_forecast_states_the_card_of_a_learned_rule(
+    transom: Transom, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(load_rule("sjf")), "card", None, raising=False)
+    said = "sjf-easy: a network that was not trained"
+    assert said in transom("when", trace, "--policy", "sjf-easy", "--job", 12).out.splitlines()
+    ran = transom("when", trace, "--policy", "sjf-easy", "--job", 12, "--json")
+    assert said in ran.err.splitlines()
+    assert said not in ran.out
+    assert "network" not in transom("when", trace, "--policy", "fcfs-easy", "--job", 12).out

@@ -14,9 +14,11 @@ from transom.cli.options import plans as plan_options
 from transom.cli.options.engine import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import note, print_json, print_table, progress
+from transom.cli.output.learned_policies import card_lines, print_cards
 
 if TYPE_CHECKING:
     from transom.bench.plan.plan import Plan
+    from transom.bench.plan.tasks import RunGroup
     from transom.bench.run.running import Summary, Tally
     from transom.stop import Stop
 
@@ -85,6 +87,7 @@ def command(
         except KeyboardInterrupt:
             note(f"{counted(done, 'run')} finished; the same command goes on with the others")
             raise
+    print_cards(card_lines(map(_deciding, summary.dry_run.groups)), json)
     if json:
         print_json({"plan": chosen.digest(), "results": str(out), **_document(summary)})
         return
@@ -99,6 +102,17 @@ def command(
     if failed := sum(tally.failed for tally in summary.tallies.values()):
         note(f"{counted(failed, 'run')} failed; --only failed repeats what failed")
     note(f"next: transom report {out}")
+
+
+def _deciding(group: RunGroup) -> tuple[str, Any]:
+    """The label of a solver or policy, and what it is."""
+    from transom.problems import problem_type
+    from transom.simulation import make_policy
+    from transom.solvers.named import NamedSolver
+
+    if group.problem == "sequence":
+        return group.name, make_policy(group.spec)
+    return group.name, NamedSolver(group.spec).for_type(problem_type(group.problem).model)
 
 
 def _warn(summary: Summary) -> None:

@@ -23,6 +23,7 @@ from transom.cli.output.console import (
     progress,
     remark,
 )
+from transom.cli.output.learned_policies import card_lines, print_cards
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -204,6 +205,7 @@ def command(
         if kept is not None:
             kept.save()
 
+    print_cards(card_lines((named.name, named.for_type(type(each.problem))) for each in instances), json)
     if not json:
         _print_results(rows, rules)
     if picture is not None:

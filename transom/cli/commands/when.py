@@ -13,6 +13,7 @@ from transom.cli.options import completion
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, print_json, print_table, remarked
+from transom.cli.output.learned_policies import card_lines, print_cards
 
 
 @with_structs
@@ -53,6 +54,7 @@ def command(
     from transom.forecast.questions import ask
     from transom.forecast.snapshot import History
     from transom.io import read_windows
+    from transom.simulation.policies.by_name import deciding, make_policy
     from transom.slurm.jobs import task_name
     from transom.traces.applications import read_applications
     from transom.traces.job_ids import jobs_called, read_labels, spelled
@@ -79,6 +81,7 @@ def command(
     told = [each._asdict() for each in answers]
     for each in told:
         each |= {"job": spelled(labels.get(each["job"], str(each["job"]))), "because": _called(each["because"], labels)}
+    print_cards(card_lines([(policy, deciding(make_policy(policy)))], workload.cluster.num_nodes), json)
     if json:
         for each in told:
             print_json(each)

@@ -1,4 +1,4 @@
-"""What is said beside the figures of learned policies: their cards, and how simple rules do on the same jobs."""
+"""What is said beside the figures of what was learned: its card, and how simple rules do on the same jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def card_lines(policies: Iterable[tuple[str, Any]], nodes: int | None = None) ->
 
     Parameters
     ----------
-    policies : pairs of label and policy.
+    policies : pairs of label and policy or solver, or of label and the parts of one.
     nodes : of the machine; a checkpoint that was made for another number says so.
     """
     from transom.registry import parts_of

@@ -37,14 +37,14 @@ def compare_sequences(
     import numpy as np
 
     from transom.simulation.output.metrics import aggregate, summary
-    from transom.simulation.policies.by_name import make_policy
+    from transom.simulation.policies.by_name import deciding, make_policy
     from transom.simulation.policies.clocks import clock_of
     from transom.simulation.runs import replay
 
     rules: SequenceRules = read.rules  # type: ignore[assignment]
     workload = read.workload
     starts = rules.starts(len(workload))
-    cards = card_lines(((run.label, make_policy(run.spec)) for run in runs), workload.cluster.num_nodes)
+    cards = card_lines(((run.label, deciding(make_policy(run.spec))) for run in runs), workload.cluster.num_nodes)
     beside = references(runs) if cards and reference and not json else []
     if out:
         for run in runs:

@@ -48,7 +48,7 @@ def simulate_workflows(context: typer.Context) -> None:
     from transom.cli.options.common import refuse
     from transom.errors import SpecError
     from transom.simulation.output.verification import check_schedule
-    from transom.simulation.policies.by_name import make_policy
+    from transom.simulation.policies.by_name import deciding, make_policy
     from transom.simulation.runs import replay, stand
     from transom.simulation.workflows.combination import combined_stream
     from transom.simulation.workflows.figures import workflow_summary
@@ -65,7 +65,7 @@ def simulate_workflows(context: typer.Context) -> None:
     stream = read_stream(options["traces"], **read)
     combination = combined_stream(stream) if options["combine"] else None
     workload = stream.workload if combination is None else combination.replayed.workload
-    cards = card_lines(((run.label, make_policy(run.spec)) for run in runs), workload.cluster.num_nodes)
+    cards = card_lines(((run.label, deciding(make_policy(run.spec))) for run in runs), workload.cluster.num_nodes)
     beside = references(runs) if cards and options["reference"] and not options["json"] else []
     if out:
         for run in runs:

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.heuristics.allocation.arrays import best_known
-from transom.learned.checkpoints import card_digest
+from transom.learned.checkpoints import Card, card_digest
 from transom.learned.repair.cards import read_card, unsuited
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
@@ -40,9 +40,14 @@ class TrainedAnnealing(Annealing):
     anywhere: bool = False
 
     @property
+    def card(self) -> Card:
+        """Of the checkpoint."""
+        return read_card(self.model, self.schemas)
+
+    @property
     def digest(self) -> str:
         """Of the weights: what a specification that names a file does not say."""
-        return read_card(self.model, self.schemas).weights
+        return self.card.weights
 
     def supports(self, problem: Allocation, /) -> str | None:
         """The dynamic and the free rule, on clusters that the card allows.
@@ -75,7 +80,7 @@ class TrainedAnnealing(Annealing):
         SpecError : there is none of that name.
         DocumentError : it cannot be read, or is none of a network of these schemas.
         """
-        return self.load(self.model, card_digest(read_card(self.model, self.schemas)))
+        return self.load(self.model, card_digest(self.card))
 
     @staticmethod
     @abstractmethod
