@@ -83,7 +83,8 @@ def _command(arguments: list[str]) -> object:
     from transom.cli.app import command_line  # which takes long enough for Ctrl-C to fall into it
 
     try:
-        return command_line(arguments)(arguments, prog_name="transom", standalone_mode=False)
+        known = command_line(None if _COMPLETES in os.environ else arguments)
+        return known(arguments, prog_name="transom", standalone_mode=False)
     except Exception as error:
         if _COMPLETES in os.environ:  # a shell asks in the middle of a line: better no answer than a traceback there
             return 1

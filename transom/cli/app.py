@@ -43,10 +43,13 @@ _GROUPS = {
 _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
 
 
-def command_line(arguments: Sequence[str] = ()) -> Any:
-    """What parses and runs a line: the command that it names, all of its group or all where it names none."""
+def command_line(arguments: Sequence[str] | None = None) -> Any:
+    """What parses and runs a line: the command that it names, all of its group, or an outline where it names none.
+
+    Without a line, every command.
+    """
     take_plain_values()
-    return _put_together(tuple(_named(arguments)))
+    return _put_together(_COMMANDS if arguments is None else tuple(_named(arguments)))
 
 
 @cache
@@ -60,6 +63,9 @@ def _put_together(names: tuple[str, ...]) -> Any:
     app.callback()(_options)
     groups: dict[str, typer.Typer] = {}
     for name in names:
+        if name in _GROUPS:  # of which only the name is asked for
+            app.add_typer(typer.Typer(help=_GROUPS[name], **_PLAIN), name=name)
+            continue
         group, _, inner = name.rpartition(" ")
         place = import_module(f"transom.cli.commands.{_module(name)}")
         if not group:
@@ -80,7 +86,7 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
         name = " ".join(words[:count])
         if found := [each for each in _COMMANDS if each == name or each.startswith(f"{name} ")]:
             return found
-    return _COMMANDS
+    return (*(each for each in _COMMANDS if " " not in each), *_GROUPS)
 
 
 def _module(name: str) -> str:

@@ -143,7 +143,7 @@ def test_paths_like_windows(transom: Transom, tmp_path: Path) -> None:
         (["tjap", "--cost-model", "autors", "--out", "a.jsonl"], "unknown cost model 'autors'"),
         (["tjap", "--period", "0", "--out", "a.jsonl"], "period must be > 0 s, got 0"),
         (["tjap", "--window", "all", "--out", "a.jsonl"], "error: --window: "),
-        ([*FRAGMENTED, "--law", "uniform", "--mean", "5", "--out", "a.jsonl"], "--mean does not go with --law uniform"),
+        ([*FRAGMENTED, "--law", "uniform", "--mean", "5", "--out", "a.jsonl"], "mean does not go with law uniform"),
         ([*FRAGMENTED, "--jobs", "5000", "--out", "a.jsonl"], "5000 jobs of 2 nodes are more than"),
         ([*FRAGMENTED, "--load", "nan", "--out", "a.jsonl"], "load from 0 to 1"),
         (["csp", "--length", "5", "--out", "a.jsonl"], "do not fit into 4 entries"),

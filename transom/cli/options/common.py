@@ -71,6 +71,11 @@ Wrap = Annotated[
 DocumentsOut = Annotated[
     Path, typer.Option("--out", help="Output file: .jsonl or .jsonl.gz, or .json for a single one.")
 ]
+Count = Annotated[int, typer.Option("--count", min=1, help="Number of instances; of a family or class, of each.")]
+SomeCount = Annotated[
+    int | None,
+    typer.Option("--count", min=1, help="Number of instances, of each family. By default 1, with --like all."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 

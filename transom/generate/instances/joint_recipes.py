@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models import FatTree, Joint
 from transom.rng import stream
@@ -17,28 +17,22 @@ _HOURS = 24  # of the longest job
 
 
 class RandomJoints(InstanceGenerator, frozen=True, kw_only=True):
-    """Jobs of log-uniform sizes and 1 to 24 hours on the idle nodes of a three-level tree.
+    """Jobs of log-uniform sizes and 1 to 24 hours on the idle nodes of a three-level tree."""
 
-    Parameters
-    ----------
-    nodes, leaf_nodes, pod_nodes : of the tree, of a leaf switch and of a pod, as in ``FatTree.uniform``.
-    idle : probability that a node is idle, 0 < idle <= 1.
-    jobs : number of waiting jobs; their weights are node-hours.
-    cap : the largest size.
-    cost_weight : weight of a unit of communication cost.
-    limited : share of the jobs that may span only as many leaf switches as they need on idle ones, 0 to 1.
-    mandatory : the first jobs that must start; as long as they take at most half of the idle nodes.
-    """
-
-    nodes: Positive = 256
-    leaf_nodes: Positive = 16
-    pod_nodes: Positive = 64
-    idle: float = 0.3
-    jobs: Natural = 20
-    cap: Positive = 32
-    cost_weight: float = 0.001
-    limited: float = 0.0
-    mandatory: Natural = 0
+    nodes: Annotated[Positive, about("Number of nodes.")] = 256
+    leaf_nodes: Annotated[Positive, about("Nodes of a leaf switch.")] = 16
+    pod_nodes: Annotated[Positive, about("Nodes of a pod.")] = 64
+    idle: Annotated[float, about("Probability that a node is idle, 0 < idle <= 1.")] = 0.3
+    jobs: Annotated[Natural, about("Number of waiting jobs; their weights are node-hours.")] = 20
+    cap: Annotated[Positive, about("Largest job, in nodes.")] = 32
+    cost_weight: Annotated[float, about("Weight of a unit of communication cost, in node-hours.")] = 0.001
+    limited: Annotated[float, about("Share of jobs that may span only as many leaf switches as they need.")] = 0.0
+    mandatory: Annotated[
+        Natural,
+        about(
+            "Number of jobs, from the first on, that must start, as long as they take at most half of the idle nodes."
+        ),
+    ] = 0
 
     def check(self) -> None:
         if not 0 < self.idle <= 1 or not 0 <= self.limited <= 1:

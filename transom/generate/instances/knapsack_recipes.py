@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from transom import registry
 from transom._system.wording import digits
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.windows import window_knapsacks
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
@@ -27,22 +27,18 @@ class ClassKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     Parameters
     ----------
     klass : ``class``: a name of :data:`~transom.generate.CLASSES`, several, or ``all``.
-    items : of each, by default 100, with a stated capacity 10,000.
-    range : the range R of the coefficients, 1000 by default.
-    ratio : the capacity as a share of the total weight.
-    series : ``h/H``: a capacity of h/(H+1) of the total weight.
     length : without ratio and series, number i of a class has the capacity of number i in a series of so many, which
         begins anew when it is over; 9 by default.
-    capacity : this capacity, and weights of about twice as much; see :func:`~transom.generate.hard_knapsack`.
+    capacity : and weights of about twice as much; see :func:`~transom.generate.hard_knapsack`.
     """
 
     klass: str | tuple[str, ...] = msgspec.field(default="all", name="class")
-    items: Positive | None = None
-    range: int | None = None
-    ratio: float | None = None
-    series: str | None = None
+    items: Annotated[Positive | None, about("Number of items. By default 100, with --capacity 10000.")] = None
+    range: Annotated[int | None, about("The range R of the coefficients. By default 1000.")] = None
+    ratio: Annotated[float | None, about("Capacity as a share of the total weight.")] = None
+    series: Annotated[str | None, about("h/H: a capacity of h/(H+1) of the total weight.")] = None
     length: Positive | None = None
-    capacity: int | None = None
+    capacity: Annotated[int | None, about("Hard ones with this capacity, such as 100000000.")] = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -84,14 +80,13 @@ class WindowKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     Parameters
     ----------
     klass : ``class``: ``windows``.
-    items : of each.
     objective : value of a job.
     windows : knapsacks of one workload.
     workload : a table with the parameters of a workload.
     """
 
     klass: str = msgspec.field(default="windows", name="class")
-    items: Positive = 50
+    items: Annotated[Positive, about("Number of items.")] = 50
     objective: str = "nodes"
     windows: Positive = 100
     workload: WorkloadRecipe = WorkloadRecipe()

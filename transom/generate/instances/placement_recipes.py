@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.placements import (
     PLACEMENT_FAMILIES,
     alibaba_placement,
@@ -24,29 +24,22 @@ from transom.traces.tasks import TaskWorkload, parse_machines, read_tasks
 
 
 class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
-    """Random placements.
+    """Random placements."""
 
-    Parameters
-    ----------
-    family : ``uniform`` or ``alibaba``.
-    tasks, machines : how many; by default 20 and 5.
-    number : number of resources for ``uniform``; by default 2.
-    largest, tightness, kinds : as in :func:`~transom.generate.instances.placements.uniform_placement`.
-    busy : as in :func:`~transom.generate.instances.placements.alibaba_placement`.
-    objective : ``count``, ``area`` or ``area-duration``.
-    maximal : whether an instance that still fits must not be left out.
-    """
-
-    family: str = "uniform"
-    tasks: Positive = 20
-    machines: Positive = 5
-    number: Positive | None = None
-    largest: Positive | None = None
-    tightness: float | None = None
-    kinds: Positive | None = None
-    busy: float | None = None
-    objective: str = "area"
-    maximal: bool = False
+    family: Annotated[str, about("uniform or alibaba.")] = "uniform"
+    tasks: Annotated[Positive, about("Number of waiting tasks.")] = 20
+    machines: Annotated[Positive, about("Number of machines.")] = 5
+    number: Annotated[Positive | None, about("uniform: number of resources. By default 2.")] = None
+    largest: Annotated[Positive | None, about("uniform: the largest demand. By default 100.")] = None
+    tightness: Annotated[float | None, about("uniform: capacity as a share of the total demand. By default 0.5.")] = (
+        None
+    )
+    kinds: Annotated[Positive | None, about("uniform: number of machine sizes. By default 2.")] = None
+    busy: Annotated[
+        float | None, about("alibaba: probability that a batch of tasks on full machines still runs. By default 0.9.")
+    ] = None
+    objective: Annotated[str, about("Value of a placed instance: count, area or area-duration.")] = "area"
+    maximal: Annotated[bool, about("Require that no instance that still fits is left out.")] = False
 
     def check(self) -> None:
         if self.family not in PLACEMENT_FAMILIES:
@@ -76,24 +69,17 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
     Parameters
     ----------
     like : a file of tasks (:func:`~transom.traces.tasks.read_tasks`).
-    cluster : the machines, as ``count=5,cpu=64,memory=1``; of several kinds with blanks between.
-    jobs : number of jobs in a chunk.
-    skip : number of chunks to skip at the beginning.
-    solver : solver that places the tasks in the replay.
-    every : minimum time between two windows [s].
-    minimum : minimum number of tasks; other windows are skipped.
-    objective, maximal : as in :class:`FamilyPlacements`.
     """
 
     like: str
-    cluster: str = "count=5,cpu=64,memory=1"
-    jobs: Positive = 10
-    skip: Natural = 0
-    solver: str = "first-fit"
-    every: Positive = 60
-    minimum: Natural = 2
-    objective: str = "area"
-    maximal: bool = False
+    cluster: Annotated[str, about("The machines; of several kinds with blanks between.")] = "count=5,cpu=64,memory=1"
+    jobs: Annotated[Positive, about("Number of jobs in a chunk.")] = 10
+    skip: Annotated[Natural, about("Number of chunks to skip at the beginning.")] = 0
+    solver: Annotated[str, about("Solver that places the tasks in the replay.")] = "first-fit"
+    every: Annotated[Positive, about("Minimum time between two windows, in seconds.")] = 60
+    minimum: Annotated[Natural, about("Skip windows with fewer waiting tasks.")] = 2
+    objective: Annotated[str, about("Value of a placed instance: count, area or area-duration.")] = "area"
+    maximal: Annotated[bool, about("Require that no instance that still fits is left out.")] = False
 
     @property
     def sequential(self) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from transom.errors import SpecError
 from transom.generate.demands.laws import Column
 from transom.generate.demands.resources import Provision, Resource, parse_resources, provide
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
@@ -71,16 +71,14 @@ class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
     ----------
     workload : a table with the parameters of the recipe ``workload``.
     resources : further resources of its machine, as ``--resources`` takes them.
-    policy : of the replay.
     order : priority rule that orders the queue, the policy's own by default.
-    every : minimum time between two windows [s].
     """
 
     workload: WorkloadRecipe = WorkloadRecipe()
     resources: str | None = None
-    policy: str = "fcfs-easy"
+    policy: Annotated[str, about("Policy of the replay.")] = "fcfs-easy"
     order: str | None = None
-    every: Positive = 3600
+    every: Annotated[Positive, about("Minimum time between two windows, in seconds.")] = 3600
 
     @property
     def sequential(self) -> bool:

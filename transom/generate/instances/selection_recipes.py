@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.replays import ReplayRecipe
 from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
 from transom.generate.workload.workload_recipe import Natural, Positive
@@ -20,23 +20,20 @@ from transom.simulation import Schedule
 class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
     """Random selections; several families take turns.
 
-    Parameters
-    ----------
-    family : a name of :data:`~transom.generate.FAMILIES`, several, or ``all``.
-    number : resources, nodes included.
-    jobs, largest, tightness, objectives : as in :func:`~transom.generate.family_selection`.
-    forced, excluded, requires : as in :class:`~transom.generate.Marked`.
+    The parameters are those of :func:`~transom.generate.family_selection` and :class:`~transom.generate.Marked`.
     """
 
-    family: str | tuple[str, ...] = "uniform"
-    jobs: Natural = 20
-    number: Positive = 3
-    largest: Positive = 100
-    tightness: float = 0.5
-    objectives: str = ""
-    forced: float = 0.0
-    excluded: float = 0.0
-    requires: float = 0.0
+    family: Annotated[str | tuple[str, ...], about("uniform, correlated, inverse, ties, heavy, sparse, or all.")] = (
+        "uniform"
+    )
+    jobs: Annotated[Natural, about("Number of jobs of a window. With --like, the maximum.")] = 20
+    number: Annotated[Positive, about("Number of resources, nodes included.")] = 3
+    largest: Annotated[Positive, about("The largest demand.")] = 100
+    tightness: Annotated[float, about("Capacity as a share of the total demand.")] = 0.5
+    objectives: Annotated[str, about("Objectives, such as nodes/r1/waited/priority. By default, every resource.")] = ""
+    forced: Annotated[float, about("Share of jobs that must be chosen.")] = 0.0
+    excluded: Annotated[float, about("Share of jobs that must not be chosen.")] = 0.0
+    requires: Annotated[float, about("Share of jobs that require an earlier one.")] = 0.0
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -68,18 +65,11 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
-    """Heads of the queue during a replay, with the free resources; an epoch is the replay of one workload.
+    """Heads of the queue during a replay, with the free resources; an epoch is the replay of one workload."""
 
-    Parameters
-    ----------
-    jobs : maximum number of jobs in a window.
-    minimum : minimum number of undecided jobs; other windows are skipped.
-    objectives : what to maximise, every resource by default.
-    """
-
-    jobs: Positive = 20
-    minimum: Natural = 2
-    objectives: str = ""
+    jobs: Annotated[Positive, about("Maximum number of jobs of a window.")] = 20
+    minimum: Annotated[Natural, about("Skip windows with fewer undecided jobs.")] = 2
+    objectives: Annotated[str, about("Objectives. By default, every resource.")] = ""
 
     def check(self) -> None:
         super().check()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
 from transom.generate.instances.uniform_sizes import uniform_sizes
@@ -22,6 +22,7 @@ from transom.simulation.policies.period import CODE_LIMIT, WindowRule
 from transom.stop import Stop
 
 Problem = Literal["scas", "dcas", "free"]
+Family = Literal["stream", "fragmented"]
 _Range = tuple[int, int]
 
 _JOBS, _CAP, _LOAD = 50, 256, 0.95  # of windows with uniform sizes
@@ -32,19 +33,23 @@ class _OnTree(InstanceGenerator, frozen=True, kw_only=True):
 
     Parameters
     ----------
-    nodes : of the cluster.
-    k : ports of a switch: leaves of k/2 nodes and pods of k/2 leaves.
-    leaf_nodes, pod_nodes : nodes of a leaf switch and of a pod, instead of k.
-    problem : ``scas``, ``dcas`` or ``free``.
     cost_model : specification of what hops cost.
     wrap : whether a job's nodes may go on at the head of the idle ones.
     """
 
-    nodes: Positive | None = None
-    k: int | None = None
-    leaf_nodes: Positive | None = None
-    pod_nodes: Positive | None = None
-    problem: Problem | None = None
+    nodes: Annotated[Positive | None, about("Number of nodes. By default 1000, fragmented: 20000.")] = None
+    k: Annotated[
+        int | None, about("Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves. stream: by default 20.")
+    ] = None
+    leaf_nodes: Annotated[
+        Positive | None, about("Nodes of a leaf switch, instead of k/2. fragmented: by default 32.")
+    ] = None
+    pod_nodes: Annotated[
+        Positive | None, about("Nodes of a pod, such as the authors' 40, instead of k*k/4. fragmented: by default 512.")
+    ] = None
+    problem: Annotated[
+        Problem | None, about("Allocation problem. By default, what the solver takes; fragmented: scas.")
+    ] = None
     cost_model: str = "paper"
     wrap: bool | None = None
 
@@ -73,31 +78,27 @@ class _OnTree(InstanceGenerator, frozen=True, kw_only=True):
 
 
 class StreamAllocations(_OnTree, frozen=True, kw_only=True):
-    """Windows of a cluster that is empty at first, and on which a policy places the jobs; an epoch is one such run.
-
-    Parameters
-    ----------
-    family : ``stream``.
-    periods : of an epoch.
-    period, gaps, sizes, runtimes, window, most, one_node : as in :class:`~transom.generate.StreamModel`; most is 5 by
-        default where the window is the authors' (``code``).
-    policy : the solver that places the jobs.
-    iterations : of the policy in each window; by default it has a minute.
-    form : ``documents`` of allocations, or ``lines`` with epoch and period.
-    """
+    """Windows of a cluster that is empty at first, and on which a policy places the jobs; an epoch is one such run."""
 
     family: Literal["stream"] = "stream"
-    periods: Positive = 100
-    period: int = 60
-    gaps: _Range = (5, 30)
-    sizes: _Range = (1, 40)
-    runtimes: _Range = (10, 1800)
-    window: WindowRule = "paper"
-    most: Positive | None = None
-    one_node: OneNode = "lowest"
-    policy: str = "scas-dp"
-    iterations: Positive | None = None
-    form: Literal["documents", "lines"] = "documents"
+    periods: Annotated[Positive, about("Number of periods of a run.")] = 100
+    period: Annotated[int, about("Length of a period, in seconds.")] = 60
+    gaps: Annotated[_Range, about("Range of interarrival times, in seconds.")] = (5, 30)
+    sizes: Annotated[_Range, about("Range of job sizes, in nodes.")] = (1, 40)
+    runtimes: Annotated[_Range, about("Range of runtimes, in seconds.")] = (10, 1800)
+    window: Annotated[
+        WindowRule,
+        about("Which jobs form a window. paper: all that fit. code: a prefix of up to 5, as in the authors' code."),
+    ] = "paper"
+    most: Annotated[Positive | None, about("Most jobs of more than one node in a window. code: by default 5.")] = None
+    one_node: Annotated[OneNode, about("Run one-node jobs on the lowest nodes left, or lose them.")] = "lowest"
+    policy: Annotated[str, about("Solver that places the jobs.")] = "scas-dp"
+    iterations: Annotated[
+        Positive | None, about("Iterations of the solver in each window. By default, it has a minute.")
+    ] = None
+    form: Annotated[
+        Literal["documents", "lines"], about("Write documents of allocations, or lines with epoch and period.")
+    ] = "documents"
 
     @property
     def sequential(self) -> bool:
@@ -135,25 +136,19 @@ class StreamAllocations(_OnTree, frozen=True, kw_only=True):
 
 
 class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
-    """Windows of their own, each with the idle nodes that random busy runs leave.
-
-    Parameters
-    ----------
-    family : ``fragmented``.
-    idle, jobs, mean, spread, cap, longest, load : as in
-        :class:`~transom.generate.instances.fragmented.Fragments`, whose defaults they have.
-    law : how sizes are distributed: ``lognormal``, or ``uniform`` without mean and spread.
-    """
+    """Windows of their own, each with the idle nodes that random busy runs leave."""
 
     family: Literal["fragmented"] = "fragmented"
-    idle: Positive | None = None
-    jobs: int | None = None
-    law: Literal["lognormal", "uniform"] = "lognormal"
-    mean: float | None = None
-    spread: float | None = None
-    cap: int | None = None
-    longest: Positive | None = None
-    load: float | None = None
+    idle: Annotated[Positive | None, about("Number of idle nodes. By default 5000.")] = None
+    jobs: Annotated[int | None, about("Number of jobs. By default 50.")] = None
+    law: Annotated[
+        Literal["lognormal", "uniform"], about("Distribution of job sizes; uniform without mean and spread.")
+    ] = "lognormal"
+    mean: Annotated[float | None, about("Median of the lognormal distribution. By default 50.")] = None
+    spread: Annotated[float | None, about("Standard deviation of the logarithm. By default 0.7.")] = None
+    cap: Annotated[int | None, about("Largest job, in nodes. By default 256.")] = None
+    longest: Annotated[Positive | None, about("Longest run of busy nodes. By default 512.")] = None
+    load: Annotated[float | None, about("Largest demand, as a share of the idle nodes. By default 0.95.")] = None
 
     @property
     def form(self) -> str:

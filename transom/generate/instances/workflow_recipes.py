@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator
+from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, Runtimes, random_workflow
 from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models.workflow import Workflow
@@ -17,33 +17,28 @@ from transom.rng import stream
 
 
 class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
-    """Random workflows (:func:`~transom.generate.instances.workflows.random_workflow`).
+    """Random workflows (:func:`~transom.generate.instances.workflows.random_workflow`)."""
 
-    Parameters
-    ----------
-    family : ``layered``, ``chain``, ``fork-join``, ``out-tree`` or ``in-tree``, or ``all``: one after another.
-    tasks : of each workflow; with ``fewest`` the most.
-    fewest : the least number of tasks: the number is uniform from there to ``tasks``.
-    width, law, median, spread, largest, memory : as of the function.
-    nodes : of the machine; none by default: the workflow alone.
-    bytes : of the machine's memory, with ``memory``; enough by default.
-    gap : mean time between submissions [s], which are a Poisson process; by default all are submitted at 0.
-    together : so many workflows of the stream are one problem (:func:`~transom.reductions.joining.joined`).
-    """
-
-    family: str = "layered"
-    tasks: Positive = 30
-    fewest: Positive | None = None
-    width: Positive = 8
-    law: str = "lognormal"
-    median: float = 60.0
-    spread: float = 1.2
-    largest: Positive = 1
-    memory: bool = False
-    nodes: Natural | None = None
-    bytes: Natural | None = None
-    gap: float | None = None
-    together: Positive = 1
+    family: Annotated[str, about("layered, chain, fork-join, out-tree, in-tree, or all in turn.")] = "layered"
+    tasks: Annotated[Positive, about("Number of tasks. With fewest, the maximum.")] = 30
+    fewest: Annotated[Positive | None, about("Minimum number of tasks.")] = None
+    width: Annotated[Positive, about("layered, fork-join: maximum number of parallel tasks.")] = 8
+    law: Annotated[str, about("Distribution of runtimes: lognormal, weibull, gamma or uniform.")] = "lognormal"
+    median: Annotated[float, about("Median runtime, in seconds.")] = 60.0
+    spread: Annotated[float, about("Spread of the runtimes of different programs.")] = 1.2
+    largest: Annotated[Positive, about("Largest task, in nodes.")] = 1
+    memory: Annotated[bool, about("Tasks also request memory.")] = False
+    nodes: Annotated[Natural | None, about("Nodes of the machine. By default, no machine is stated.")] = None
+    bytes: Annotated[Natural | None, about("With memory: bytes of the machine. By default enough for all tasks.")] = (
+        None
+    )
+    gap: Annotated[
+        float | None,
+        about("Mean time between submissions, a Poisson process, in seconds. By default, all are submitted at 0."),
+    ] = None
+    together: Annotated[
+        Positive, about("Combine so many workflows into one problem, each released at its submission.")
+    ] = 1
 
     def check(self) -> None:
         if self.family not in (*WORKFLOW_FAMILIES, "all"):

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.recipe import chosen_recipe, with_recipes
 from transom.cli.output.console import check_writable, describe, note
 from transom.cli.output.instances import write_and_report
+from transom.errors import SpecError
+from transom.generate.instances.knapsack_recipes import ClassKnapsacks, WindowKnapsacks
+from transom.generate.instances.knapsacks import CLASSES
+from transom.generate.workload.workload_recipe import WorkloadRecipe
+from transom.models import Knapsack
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from transom.models import Knapsack
+_RECIPES = {"classes": ClassKnapsacks, "windows": WindowKnapsacks}
 
 
+@with_recipes(_RECIPES)
 def command(
     out: options.DocumentsOut,
     klass: Annotated[str, typer.Option("--class", help="One of the classes above, all, or windows.")],
-    items: Annotated[
-        int | None,
-        typer.Option("--items", min=1, help="Number of items. By default 100, for windows 50, with --capacity 10000."),
-    ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="Number of knapsacks of each class.")] = 1,
-    value_range: Annotated[int | None, typer.Option("--range", help="Classes: the range R. By default 1000.")] = None,
-    ratio: Annotated[
-        float | None, typer.Option("--ratio", help="Classes: the capacity as a share of the total weight.")
-    ] = None,
-    series: Annotated[
-        str | None, typer.Option("--series", metavar="h/H", help="Classes: capacity h/(H+1) of the total weight.")
-    ] = None,
-    capacity: Annotated[
-        int | None, typer.Option("--capacity", help="Classes: hard ones with this capacity, such as 100000000.")
-    ] = None,
+    given: dict[str, Any],
+    count: options.Count = 1,
     objective: options.Objective = None,
     like: Annotated[
         Path | None, typer.Option("--like", help="windows: take them from this trace instead of a generated one.")
@@ -54,48 +47,36 @@ def command(
     --like, or 5000 jobs of the model of Lublin and Feitelson on --nodes (by default 512). For the windows of a
     replay, see `transom snapshot`.
     """
-
     check_writable(out, ".jsonl", ".json")
     if klass == "windows":
-        options.refuse(
-            {"--range": value_range, "--ratio": ratio, "--series": series, "--capacity": capacity}, "windows"
-        )
-        made = _window_knapsacks(items, count, objective, like, nodes, seed)
+        stated = {**given, **({} if objective is None else {"objective": objective})}
+        made = _window_knapsacks(stated, count, like, nodes, seed)
     else:
         options.refuse({"--objective": objective, "--like": like, "--nodes": nodes}, f"--class {klass}")
-        if capacity is not None:
-            options.refuse({"--range": value_range, "--ratio": ratio, "--series": series}, "--capacity")
-        shape = {"items": items, "range": value_range, "ratio": ratio, "series": series, "capacity": capacity}
-        made = _class_knapsacks(klass, count, {name: value for name, value in shape.items() if value is not None}, seed)
+        if "capacity" in given:
+            others = {f"--{name}": given.get(name) for name in ("range", "ratio", "series")}
+            options.refuse(others, "--capacity")
+        made = _class_knapsacks(klass, count, given, seed)
     write_and_report(out, made, "knapsack", json)
 
 
 def _window_knapsacks(
-    items: int | None, count: int, objective: str | None, like: Path | None, nodes: int | None, seed: int
+    given: dict[str, Any], count: int, like: Path | None, nodes: int | None, seed: int
 ) -> Iterator[Knapsack]:
-    from transom.generate.recipes import recipe
-    from transom.generate.workload.workload_recipe import WorkloadRecipe
-
     workload = {"model": "lublin" if like is None else "trace", "like": like and str(like), "nodes": nodes}
     stated: dict[str, Any] = {name: value for name, value in workload.items() if value is not None}
+    recipe = chosen_recipe(_RECIPES, "windows", "knapsack", {**given, "windows": count, "workload": stated})
     if like is not None:
         for line in describe(WorkloadRecipe(**stated).trace()):
             note(line)
-    chosen = {"items": items, "objective": objective}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    return recipe("knapsack", {"class": "windows", "windows": count, "workload": stated, **chosen}).make(seed, count)
+    return recipe.make(seed, count)
 
 
-def _class_knapsacks(klass: str, count: int, shape: dict[str, Any], seed: int) -> Iterator[Knapsack]:
-    from itertools import chain
-
-    from transom.errors import SpecError
-    from transom.generate import CLASSES
-    from transom.generate.recipes import recipe
-
-    if "ratio" in shape and "series" in shape:
+def _class_knapsacks(klass: str, count: int, given: dict[str, Any], seed: int) -> Iterator[Knapsack]:
+    if "ratio" in given and "series" in given:
         raise SpecError("--ratio does not go with --series")
-    if not shape.keys() & {"ratio", "series", "capacity"}:
-        shape["length"] = count
-    made = [recipe("knapsack", {"class": each, **shape}) for each in (CLASSES if klass == "all" else (klass,))]
+    if not given.keys() & {"ratio", "series", "capacity"}:
+        given["length"] = count
+    classes = CLASSES if klass == "all" else (klass,)
+    made = [chosen_recipe(_RECIPES, "classes", "knapsack", {**given, "class": each}) for each in classes]
     return chain.from_iterable(each.make(seed, count) for each in made)
