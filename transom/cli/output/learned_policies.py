@@ -30,13 +30,14 @@ ReferenceOption = Annotated[
 ]
 
 
-def card_lines(policies: Iterable[tuple[str, Any]], nodes: int | None = None) -> list[str]:
+def card_lines(policies: Iterable[tuple[str, Any]], nodes: int | None = None, classes: Sequence[str] = ()) -> list[str]:
     """A line for each checkpoint that decides, after the label of its policy; none where nothing was learned.
 
     Parameters
     ----------
     policies : pairs of label and policy or solver, or of label and the parts of one.
     nodes : of the machine; a checkpoint that was made for another number says so.
+    classes : of the workflows; a checkpoint that was trained on others says so.
     """
     from transom.registry import parts_of
 
@@ -44,17 +45,19 @@ def card_lines(policies: Iterable[tuple[str, Any]], nodes: int | None = None) ->
     for label, policy in policies:
         for part in parts_of(policy):
             if hasattr(part, "card"):
-                lines[f"{label}: {_stated(part.card, nodes)}"] = None
+                lines[f"{label}: {_stated(part.card, nodes, classes)}"] = None
     return list(lines)
 
 
-def _stated(card: Any, nodes: int | None) -> str:
+def _stated(card: Any, nodes: int | None, classes: Sequence[str]) -> str:
     if card is None:
         return "a network that was not trained"
     said = f"checkpoint {card.name}, trained on {card.trained_on}; validated on {card.validated_on or 'nothing'}"
     made = card.cluster.get("nodes")
     if made is not None and nodes is not None and made != nodes:
         said += f"; made for {counted(made, 'node')}, used on {nodes:,}"
+    if more := set(classes).difference(card.settings.get("classes", classes)):
+        said += f"; not trained on {len(more)} of {len(set(classes))} classes of these workflows"
     return said if said.isprintable() else ascii(said)  # a file from elsewhere may hold what steers a terminal
 
 

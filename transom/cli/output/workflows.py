@@ -47,6 +47,7 @@ def simulate_workflows(context: typer.Context) -> None:
     """Replay workflows under one or more policies; the options are the command's."""
     from transom.cli.options.common import refuse
     from transom.errors import SpecError
+    from transom.learned.mars.classes import chosen_policy, classes_of
     from transom.simulation.output.verification import check_schedule
     from transom.simulation.policies.by_name import deciding, make_policy
     from transom.simulation.runs import replay, stand
@@ -60,12 +61,14 @@ def simulate_workflows(context: typer.Context) -> None:
     if not 0 < tau < float("inf"):
         raise SpecError(f"--tau must be > 0 and finite, got {tau}")
     nowhere = NodeOptions(None, (), None, "window", 1.0, None)
-    runs = chosen_runs(options["policy"], options["period"], options["seed"], nowhere)
     read = {name: options[name] for name in ("nodes", "gap", "seed")}
     stream = read_stream(options["traces"], **read)
+    policies = [chosen_policy(text, stream.workflows) for text in options["policy"] or ()]
+    runs = chosen_runs(policies, options["period"], options["seed"], nowhere)
     combination = combined_stream(stream) if options["combine"] else None
     workload = stream.workload if combination is None else combination.replayed.workload
-    cards = card_lines(((run.label, deciding(make_policy(run.spec))) for run in runs), workload.cluster.num_nodes)
+    deciders = ((run.label, deciding(make_policy(run.spec))) for run in runs)
+    cards = card_lines(deciders, workload.cluster.num_nodes, classes_of(stream.workflows))
     beside = references(runs) if cards and options["reference"] and not options["json"] else []
     if out:
         for run in runs:

@@ -33,8 +33,15 @@ def check(card: Card, weights: Weights) -> None:
     read_weights(weights)
     must("network", card.network, card.network == NETWORK, NETWORK)
     keys("cluster", card.cluster, ("nodes",))
-    keys("settings", card.settings, _SETTINGS)
+    keys("settings", card.settings, _SETTINGS, (*_SETTINGS, "classes"))
     settings = card.settings
+    classes = settings.get("classes", ["0"])
+    must(
+        "settings.classes",
+        classes,
+        isinstance(classes, list) and all(isinstance(each, str) for each in classes),
+        "texts",
+    )
     must("settings.learner", settings["learner"], settings["learner"] in LEARNERS, " or ".join(LEARNERS))
     whole("settings.slots", settings["slots"], 1, SLOTS)
     least = whole("settings.min", settings["min"], 0)

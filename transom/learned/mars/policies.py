@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,6 +121,10 @@ def mars_learned(model: str = "", cost: float = 0.0) -> MarsLearned:
     """
     if not (math.isfinite(cost) and cost >= 0):
         raise SpecError(f"mars: cost must be >= 0 and finite, got {cost}")
+    if model and Path(model).is_dir():
+        raise SpecError(
+            f"mars: {model} is a folder, of which `transom simulate WORKFLOWS` alone takes the file that fits"
+        )
     if not model:
         return MarsLearned(first_weights(np.random.default_rng(0), "walltime and delay"), cost=cost)
     checkpoint = load(model, "mars")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,8 +130,11 @@ class MarsTrainer:
         progress = {"updates": self.updates, "seconds": self.seconds, "start": self.start, "unit": self._unit}
         write_progress(self.folder, self.settings, self.curve, Row, arrays, **progress)
 
-    def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
-        """Choose what the decision maker asks, write the best weights with their card, and give both."""
+    def checkpoint(self, name: str, trained_on: str, command: str, classes: Sequence[str] = ()) -> Checkpoint:
+        """Choose what the decision maker asks, write the best weights with their card, and give both.
+
+        ``classes`` are those of the workflows that it was trained on; none for a trace.
+        """
         s, weights = self.settings, kernel_weights(self._best)
         choice = choose(weights, s.slots, self.validation)
         card = make_card(
@@ -140,7 +144,8 @@ class MarsTrainer:
             name=name,
             network=NETWORK,
             cluster={"nodes": self.part.cluster.num_nodes},
-            settings={"learner": s.learner, "slots": s.slots, **choice.settings},
+            settings={"learner": s.learner, "slots": s.slots, **choice.settings}
+            | ({"classes": list(classes)} if classes else {}),
             trained_on=trained_on,
             validated_on=f"{len(self.validation)} sequences of {s.validation_length} jobs of the same part",
             command=command,

@@ -104,7 +104,7 @@ def command(
     from transom.learned.training.command import training_command
 
     settings = MarsTraining(**train_options.settings_of(context, MarsTraining))
-    part = _read(traces, first, nodes, gap, seed, combine)
+    part, classes = _read(traces, first, nodes, gap, seed, combine)
     for line in describe(part):
         note(line)
     torch.set_num_threads(threads)
@@ -118,7 +118,7 @@ def command(
         if value != usual
     )
     words += " --combine" if combine else ""
-    card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words).card
+    card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words, classes).card
     path = out / f"{name}.safetensors"
     use = train_options.with_model(["transom", "simulate", *map(str, traces), "--policy"], "mars", path)
     if json:
@@ -130,23 +130,30 @@ def command(
     rule = min(card.rules, key=lambda each: card.rules[each]["bounded_slowdown"])
     remark(f"best heuristic there: {rule}, {number(card.rules[rule]['bounded_slowdown'])}")
     remark(f"mars asks: {_asked(card.settings)}, {number(card.scores['bounded_slowdown'])}")
+    if classes:
+        remark(f"classes of workflows: {', '.join(classes)}")
     remark(f"use it: {use}")
 
 
-def _read(traces: list[Path], first: int, nodes: int | None, gap: float | None, seed: int, combine: bool) -> Workload:
-    """The first jobs of a trace by id, or the first tasks of some workflows, combined or as they are."""
+def _read(
+    traces: list[Path], first: int, nodes: int | None, gap: float | None, seed: int, combine: bool
+) -> tuple[Workload, list[str]]:
+    """The first jobs of a trace by id; or the first tasks of some workflows, combined or not, and their classes."""
     import numpy as np
 
     from transom.adapters.rlscheduler import RLScheduler
 
     if holds_workflows(traces):
+        from transom.learned.mars.classes import classes_of
         from transom.simulation.workflows.combination import combined_stream
 
         stream = read_stream(traces, nodes, gap, seed)
-        return (combined_stream(stream).replayed if combine else stream).workload.take(slice(0, first))
+        stream = combined_stream(stream).replayed if combine else stream
+        begun = stream.workflows[: int(np.searchsorted(stream.first, first))]
+        return stream.workload.take(slice(0, first)), classes_of(begun)
     options.refuse({"--gap": gap, "--combine": combine or None}, f"{traces[0]}, which holds no workflows")
     workload, _ = RLScheduler(length=1, first=max(first, 4)).read(traces[0], nodes)
-    return workload.take(np.argsort(workload.jobs.id)[:first])
+    return workload.take(np.argsort(workload.jobs.id)[:first]), []
 
 
 def _asked(settings: dict[str, Any]) -> str:
