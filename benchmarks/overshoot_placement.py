@@ -15,7 +15,10 @@ from benchmarks.overshoot_workflow import arguments, measured
 from transom.models import Placement
 from transom.rng import stream
 
-SOLVERS = ("auto", "placement-exact", "local-search", "greedy", "first-fit", "best-fit")
+SOLVERS = (
+    "auto", "placement-exact", "local-search", "greedy", "first-fit", "best-fit", "longest-first", "shortest-first",
+    "tetris", "drf", "random", "cpsat", "scip",
+)  # fmt: skip
 
 
 def problems(tasks: int) -> Iterator[Placement]:

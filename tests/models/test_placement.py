@@ -126,6 +126,7 @@ def test_it_is_frozen_and_has_a_digest() -> None:
     solution = SMALL.frozen([[2, 0], [1, 1]])
     with pytest.raises(ValueError, match="read-only"):
         solution[0, 0] = 3
+    assert SMALL.frozen(solution) is solution  # copied once
     assert len(SMALL) == 2
     assert len({each.digest() for each in (SMALL, SMALL.with_objective("area"), SMALL.with_objective("count"))}) == 3
 

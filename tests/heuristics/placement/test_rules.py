@@ -105,6 +105,15 @@ def test_random_takes_each_pair_equally_often() -> None:
     assert placed(problem, "random", 7) == placed(problem, "random", 7)
 
 
+@pytest.mark.parametrize("rule", ["tetris", "drf", "random"])
+def test_what_is_left_when_the_time_is_over_goes_by_first_fit(rule: str) -> None:
+    problem = Placement([[2, 6], [6, 2]], [[2, 1], [1, 2], [1, 1]], [2, 2, 2])
+    # The clock stands still: what decides is the estimate of what first fit takes.
+    late = solve(problem, rule, Stop(seconds=1e-9), clock=lambda: 0.0)
+    assert late.solution.tolist() == placed(problem, "first-fit") != placed(problem, rule)
+    assert late.parameters["ended"].startswith("early")
+
+
 def test_many_instances_go_in_groups() -> None:
     waiting = 2**31 - 1
     problem = Placement([[2**61, 5], [2**61, 5]], [[1, 0], [0, 0], [3, 0]], [waiting] * 3, [1, 1, 1], maximal=True)

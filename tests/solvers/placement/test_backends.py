@@ -9,11 +9,22 @@ from tests.amounts import numbers
 from tests.placement_cases import optimum, random_placement
 from transom import Placement, Stop, check, registry, solve
 from transom.generate.instances.examples import placements
+from transom.solvers.placement import rounding
 from transom.solvers.placement.reduced import reduce
 from transom.solvers.placement.rounding import rounded
 from transom.testing import check_solver
 
 BACKENDS = ("cpsat", "scip")
+
+
+@pytest.mark.parametrize("spec", BACKENDS)
+def test_what_takes_longer_than_the_budget_gets_a_greedy_answer(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    problem = Placement(rng.integers(50, 200, (40, 2)), rng.integers(1, 60, (400, 2)), [1] * 400)
+    monkeypatch.setattr(rounding, "reduce", lambda problem: pytest.fail("tasks were merged"))
+    result = solve(problem, spec, Stop(seconds=1e-6), clock=lambda: 0.0)
+    assert (result.error, result.value, result.bound) == (None, solve(problem, "greedy", Stop()).value, 400)
+    assert result.parameters["ended"].startswith("early")
 
 
 @pytest.mark.parametrize("spec", BACKENDS)

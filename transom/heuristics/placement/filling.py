@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.placement import Placement
 
 _GROUPS = 1024
@@ -78,6 +78,8 @@ def fill_first(now: Filling, order: IntArray) -> None:
     """Each instance goes on the first machine that it fits on, tasks in an order."""
     for task in order:
         for machine in range(len(now.room)):
+            if now.left[task] == 0:
+                break
             count = fitting(now, task, machine)
             if count > 0:
                 put(now, task, machine, count)
@@ -101,7 +103,9 @@ def fill_by_room(now: Filling, order: IntArray, share: FloatArray, most: bool) -
         while now.left[task] > 0:
             best = -1
             for m in range(machines):
-                if fitting(now, task, m) > 0 and (best < 0 or (free[m] > free[best] if most else free[m] < free[best])):
+                # What costs less is asked first.
+                better = best < 0 or (free[m] > free[best] if most else free[m] < free[best])
+                if better and fitting(now, task, m) > 0:
                     best = m
             if best < 0:
                 break
@@ -111,21 +115,36 @@ def fill_by_room(now: Filling, order: IntArray, share: FloatArray, most: bool) -
                 free[best] += now.room[best, r] * share[best, r]
 
 
+class Aligned(NamedTuple):
+    """The best task of each machine and its score, and whether they are out of date; each of shape ``(M,)``."""
+
+    score: FloatArray
+    best: IntArray
+    stale: BoolArray
+
+
 @compiled
-def fill_aligned(now: Filling, weights: FloatArray) -> None:
+def fill_aligned(now: Filling, weights: FloatArray, machines: Aligned, looks: int) -> bool:
     """The pair of machine and task with the largest product of room and demand, of equal ones the first, repeatedly.
 
     Parameters
     ----------
     weights : what both are multiplied by, shape ``(M, R)``.
+    machines : at first all are stale; it is changed.
+    looks : at pairs, about, after which it returns.
+
+    Returns
+    -------
+    Whether nothing fits any more; else it is to be called again.
     """
-    machines, tasks = len(now.room), len(now.demands)
-    score, best = np.zeros(machines), np.full(machines, -1)
-    stale = np.ones(machines, np.bool_)
+    score, best, stale, tasks = machines.score, machines.best, machines.stale, len(now.demands)
     while True:
         chosen = -1
-        for m in range(machines):
+        for m in range(len(now.room)):
             if stale[m] or (best[m] >= 0 and now.left[best[m]] == 0):
+                if looks <= 0:
+                    return False
+                looks -= tasks
                 best[m], stale[m] = -1, False
                 for task in range(tasks):
                     if fitting(now, task, m) > 0:
@@ -137,44 +156,66 @@ def fill_aligned(now: Filling, weights: FloatArray) -> None:
             if best[m] >= 0 and (chosen < 0 or score[m] > score[chosen]):
                 chosen = m
         if chosen < 0:
-            return
+            return True
         one(now, best[chosen], chosen)
         stale[chosen] = True
 
 
 @compiled
-def fill_fairly(now: Filling, dominant: FloatArray) -> None:
+def fill_fairly(now: Filling, dominant: FloatArray, first: IntArray, held: FloatArray, looks: int) -> bool:
     """An instance of the task with the least dominant share, again and again, on the first machine that it fits on.
 
     Parameters
     ----------
     dominant : dominant share of an instance of each task, shape ``(T,)``.
+    first : the first machine that each task may fit on, at first 0, shape ``(T,)``; it is changed.
+    held : dominant share of each task's instances, at first 0, shape ``(T,)``; it is changed.
+    looks : at tasks, about, after which it returns.
+
+    Returns
+    -------
+    Whether nothing fits any more; else it is to be called again.
     """
     tasks, machines = len(now.demands), len(now.room)
     # Room only shrinks: a machine on which a task does not fit is never looked at again for it.
-    first, held = np.zeros(tasks, np.int64), np.zeros(tasks)
     while True:
         chosen = -1
         for task in range(tasks):
             while first[task] < machines and fitting(now, task, first[task]) == 0:
                 first[task] += 1
+                looks -= 1
+            if looks <= 0:
+                return False
             if first[task] < machines and (chosen < 0 or held[task] < held[chosen]):
                 chosen = task
+        looks -= tasks
         if chosen < 0:
-            return
+            return True
         held[chosen] += one(now, chosen, first[chosen]) * dominant[chosen]
 
 
 @compiled
-def fill_at_random(now: Filling, rng: np.random.Generator) -> None:
-    """A pair of task and machine that fit, each as likely as any other, again and again."""
-    tasks, machines = now.placed.shape
-    pairs, number = np.arange(tasks * machines), tasks * machines
-    while number > 0:
-        at = rng.integers(0, number)
+def fill_at_random(now: Filling, rng: np.random.Generator, pairs: IntArray, number: IntArray, looks: int) -> bool:
+    """A pair of task and machine that fit, each as likely as any other, again and again.
+
+    Parameters
+    ----------
+    pairs, number : those that may still fit, the first ``number[0]`` of them, at first all; both are changed.
+    looks : at pairs, after which it returns.
+
+    Returns
+    -------
+    Whether nothing fits any more; else it is to be called again.
+    """
+    machines = len(now.room)
+    for _ in range(looks):
+        if number[0] == 0:
+            return True
+        at = rng.integers(0, number[0])
         task, machine = pairs[at] // machines, pairs[at] % machines
         if fitting(now, task, machine) > 0:
             one(now, task, machine)
         else:  # nor will it later
-            number -= 1
-            pairs[at] = pairs[number]
+            number[0] -= 1
+            pairs[at] = pairs[number[0]]
+    return False

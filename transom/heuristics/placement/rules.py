@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics.placement.filling import (
+    Aligned,
     Filling,
     empty,
     fill_aligned,
@@ -21,13 +23,19 @@ from transom.heuristics.placement.filling import (
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.placement import Placement
 from transom.solving import TakesAll, presolve
-from transom.stop import Budget
+from transom.stop import Budget, Stop
+
+_LOOKS = 1_000_000  # at pairs of task and machine, between two looks at the clock
+_PER_PAIR = 5e-9  # what first fit and judging the answer take, for each pair of task and machine [s]
+
+_PER_LISTED = 3e-8  # what a list of all pairs takes, for each [s]
 
 
 class Rule(TakesAll):
     """A rule; its answer leaves out nothing that still fits. It counts no iterations.
 
-    Where more than a thousand instances of a task fit on a machine, they go a thousandth at a time.
+    Where more than a thousand instances of a task fit on a machine, they go a thousandth at a time. ``tetris``, ``drf``
+    and ``random`` leave what is not placed when the time is over to first fit.
     """
 
     name: ClassVar[str]
@@ -37,17 +45,27 @@ class Rule(TakesAll):
     def warm_up(self) -> None:
         """Compile the kernels."""
         problem = Placement([[2, 2], [1, 1]], [[1, 1], [0, 1]], [2, 2])
-        self.fill(problem, empty(problem), np.random.default_rng(0))
+        self.fill(problem, empty(problem), np.random.default_rng(0), Stop().start(problem))
+        fill_first(empty(problem), np.arange(2))
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         """Place what fits; ``now`` is changed."""
         raise NotImplementedError
 
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         now = empty(problem)
-        self.fill(problem, now, rng)
+        self.fill(problem, now, rng, budget)
+        now.placed.flags.writeable = False  # the budget need not copy it
         budget.found(now.placed)
         presolve(problem, budget)
+
+
+def in_time(problem: Placement, now: Filling, budget: Budget, step: Callable[[], bool]) -> None:
+    """Call a step until it says that nothing fits any more; what is left when the time is over goes by first fit."""
+    while not budget.short(_PER_PAIR * now.placed.size):
+        if step():
+            return
+    fill_first(now, np.arange(len(problem)))
 
 
 def by_density(problem: Placement) -> IntArray:
@@ -64,7 +82,7 @@ class FirstFit(Rule):
 
     name: ClassVar[str] = "first-fit"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         fill_first(now, np.arange(len(problem)))
 
 
@@ -77,7 +95,7 @@ class BestFit(Rule):
 
     name: ClassVar[str] = "best-fit"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         fill_by_room(now, np.arange(len(problem)), shares(problem), False)
 
 
@@ -87,7 +105,7 @@ class Greedy(Rule):
 
     name: ClassVar[str] = "greedy"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         fill_first(now, by_density(problem))
 
 
@@ -97,7 +115,7 @@ class LongestFirst(Rule):
 
     name: ClassVar[str] = "longest-first"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         fill_by_room(now, np.argsort(-problem.durations, kind="stable"), shares(problem), True)
 
 
@@ -107,7 +125,7 @@ class ShortestFirst(Rule):
 
     name: ClassVar[str] = "shortest-first"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         fill_by_room(now, np.argsort(problem.durations, kind="stable"), shares(problem), True)
 
 
@@ -144,9 +162,12 @@ class Tetris(Rule):
         stated, resources = len(self._weights()), problem.free.shape[1]
         return None if stated in (0, resources) else f"{stated} weights are stated, it has {resources} resources"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         given = self._weights()
-        fill_aligned(now, shares(problem) * given if len(given) == now.room.shape[1] else shares(problem))
+        weights = shares(problem) * given if len(given) == now.room.shape[1] else shares(problem)
+        count = len(now.room)
+        machines = Aligned(np.zeros(count), np.full(count, -1), np.ones(count, np.bool_))
+        in_time(problem, now, budget, lambda: fill_aligned(now, weights, machines, _LOOKS))
 
     def _weights(self) -> FloatArray:
         try:
@@ -186,9 +207,11 @@ class DominantResource(Rule):
 
     name: ClassVar[str] = "drf"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         totals = problem.capacities.astype(np.float64).sum(axis=0)
-        fill_fairly(now, (problem.demands / np.where(totals > 0, totals, 1.0)).max(axis=1))
+        dominant = (problem.demands / np.where(totals > 0, totals, 1.0)).max(axis=1)
+        first, held = np.zeros(len(problem), np.int64), np.zeros(len(problem))
+        in_time(problem, now, budget, lambda: fill_fairly(now, dominant, first, held, _LOOKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,5 +220,10 @@ class RandomPairs(Rule):
 
     name: ClassVar[str] = "random"
 
-    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator) -> None:
-        fill_at_random(now, rng)
+    def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
+        pairs = np.arange(0 if budget.short(_PER_LISTED * now.placed.size) else now.placed.size)
+        if not len(pairs):
+            fill_first(now, np.arange(len(problem)))
+            return
+        number = np.full(1, len(pairs))
+        in_time(problem, now, budget, lambda: fill_at_random(now, rng, pairs, number, _LOOKS))

@@ -13,13 +13,12 @@ from transom import registry
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.placement import Placement
 from transom.solvers.placement.prices import Prices, linear_prices, one_resource, priced
-from transom.solvers.placement.reduced import Reduced, reduce
+from transom.solvers.placement.reduced import PER_TRIPLE, Reduced, reduce
 from transom.solvers.placement.search import Path, Tree, search
 from transom.solvers.placement.tree import path_of, placed, tree_of
 from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
 
-_PER_TRIPLE = 4e-8  # what merging tasks and the first prices take for each task, machine and resource [s]
 _PER_PAIR = 4e-6  # what the linear relaxation and the tree take for each pair of task and machine that fit [s]
 _STEPS = 300  # of local search
 _SMALL, _QUICK = 300, 20_000  # pairs up to which a search under rough prices is tried, and its nodes
@@ -64,7 +63,7 @@ class PlacementExact(TakesAll):
     def __call__(self, problem: Placement, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
             return
-        if budget.short(_PER_TRIPLE * problem.demands.size * len(problem.free)):
+        if budget.short(PER_TRIPLE * problem.demands.size * len(problem.free)):
             _local_search().improve(problem, budget, rng, start)
             return
         reduced = reduce(problem)

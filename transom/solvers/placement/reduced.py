@@ -9,6 +9,9 @@ import numpy as np
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
 
+PER_TRIPLE = 4e-8
+"""What merging tasks and the first prices take for each task, machine and resource [s]."""
+
 
 class Reduced(NamedTuple):
     """Tasks of value that fit somewhere, machines on which something fits; identical tasks are one.

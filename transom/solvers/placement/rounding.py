@@ -10,7 +10,7 @@ import numpy as np
 from transom import registry
 from transom.models.arrays import IntArray
 from transom.models.placement import Placement
-from transom.solvers.placement.reduced import Reduced, reduce
+from transom.solvers.placement.reduced import PER_TRIPLE, Reduced, reduce
 from transom.solving import presolve
 from transom.stop import Budget
 
@@ -47,6 +47,9 @@ def to_search(
     if presolve(problem, budget):
         return
     registry.make(registry.SOLVERS, "greedy", Placement)(problem, budget, rng)
+    budget.prove(int(problem.values @ problem.waiting))
+    if budget.short(PER_TRIPLE * problem.demands.size * len(problem.free)):
+        return
     reduced = reduce(problem)
     if not len(reduced.values):
         budget.prove(int(budget.value or 0))
