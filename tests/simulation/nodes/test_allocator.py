@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tests.allocation_cases import optimum, random_allocation
 from transom import registry
-from transom.errors import PolicyError, SpecError, TransomError
-from transom.models import AUTHORS, PAPER, Allocation, FatTree
+from transom.errors import PolicyError, SpecError, TransomError, UnsupportedError
+from transom.models import AUTHORS, PAPER, Allocation, Cluster, FatTree, Job
+from transom.simulation import simulate
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer, load_allocator
 from transom.simulation.nodes.topology import parse_tree
+from transom.traces import TracedJob, Workload
 
 pytestmark = pytest.mark.fast
 
@@ -162,3 +164,11 @@ def test_bad_trees(spec: str, says: str) -> None:
     with pytest.raises(TransomError) as raised:
         parse_tree(spec, 1000)
     assert says in str(raised.value)
+
+
+def test_tables_beyond_the_memory_are_refused_with_the_instant() -> None:
+    nodes = 4000
+    rows = (TracedJob(Job(i + 1, 0, 60 + i, 9), 9) for i in range(14))
+    workload = Workload.of(rows, Cluster(nodes, topology=FatTree.uniform(nodes, 10, 100)))
+    with pytest.raises(UnsupportedError, match=r"at 0 s, 14 jobs start: .* more than memory=1"):
+        simulate(workload, "fcfs", allocator=Allocator("scas-dp:memory=1"))

@@ -13,7 +13,6 @@ from transom.models import FatTree
 from transom.models.arrays import IntArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
-from transom.simulation.nodes import static_placing
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.nodes.occupancy import Occupancy
@@ -55,7 +54,6 @@ class NodeTracker:
         self._allocated: dict[int, Placed] = {}
         self._sections = sections_of(workload.cluster, workload.jobs)
         self._runs: NodeRuns | None = None
-        self._answers: static_placing.Columns | None = None
 
     def idle(self) -> IntArray:
         """Ids of the idle nodes, ascending, read-only."""
@@ -100,9 +98,6 @@ class NodeTracker:
         if self._placer.allocator.solver is None and self._sections is None:
             self._runs = assign_nodes(schedule)
             return
-        if self._sections is None and static_placing.takes(self._placer):
-            self._runs, self._answers = static_placing.place_static(schedule, self._placer, self._placed, progress)
-            return
         start, end = schedule.start, schedule.end
         leaving = np.argsort(end, kind="stable")
         ends = end[leaving]
@@ -126,22 +121,19 @@ class NodeTracker:
 
     def completed(self, schedule: Schedule) -> Schedule:
         """The schedule with its nodes, what they cost, and what the allocator said at each decision."""
-        return completed(schedule, self._runs or self._occupancy.runs(), self._placer, self._allocated, self._answers)
+        return completed(schedule, self._runs or self._occupancy.runs(), self._placer, self._allocated)
 
 
-def completed(
-    schedule: Schedule,
-    runs: NodeRuns,
-    placer: Placer,
-    placed: Mapping[int, Placed],
-    columns: static_placing.Columns | None = None,
-) -> Schedule:
-    """A schedule with its nodes, what they cost, and what the allocator said by instant, which ``columns`` sums up."""
+def completed(schedule: Schedule, runs: NodeRuns, placer: Placer, placed: Mapping[int, Placed]) -> Schedule:
+    """A schedule with its nodes, what they cost, and at each decision what the allocator said (``placed``, by time)."""
     decisions = dict(schedule.decisions)
     if placer.allocator.solver is not None:
         if taken := decisions.keys() & set(_COLUMNS):
             raise PolicyError(f"a policy writes no notes called {min(taken)}")
-        columns = static_placing.columns_of(dict(placed)) if columns is None else columns
-        decisions |= dict(zip(_COLUMNS, columns.at(decisions["time"]), strict=True))
+        nothing = Placed([], 0, 0.0, True)
+        said = [placed.get(now, nothing) for now in decisions["time"].tolist()]
+        jobs, costs, proved = ([row[k] for row in said] for k in (1, 2, 3))
+        columns = np.array(jobs, np.int64), np.array(costs, np.float64), np.array(proved, np.bool_)
+        decisions |= dict(zip(_COLUMNS, columns, strict=True))
     spread = spread_of(runs, placer.tree, placer.allocator.cost)
     return replace(schedule, decisions=decisions, spread=spread, runs=runs)
