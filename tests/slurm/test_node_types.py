@@ -18,10 +18,11 @@ from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
 from transom.slurm.node_types import feature_test
-from transom.slurm.nodes import gres_counts, nodes_of_groups, nodes_of_json
+from transom.slurm.nodes import gres_counts, nodes_of
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import Seen, window_of
 from transom.traces.records.hostlist import hosts
+from transom.traces.records.slurm_text.documents import json_records
 
 __all__ = ["transom"]
 
@@ -232,9 +233,14 @@ def _room(idle: np.ndarray, types: np.ndarray, accepts: np.ndarray, sizes: list[
 
 
 def test_features_in_json() -> None:
-    (old,) = nodes_of_json([{"name": "a", "active_features": "big,ib", "features": "big"}])
-    (new,) = nodes_of_json([{"name": "a", "active_features": ["big", "ib"]}])
-    (group,) = nodes_of_groups([{"nodes": {"nodes": ["a"]}, "features": {"active": "big,ib"}}])
+    old, new, group = (
+        next(nodes_of(record for *_, record in json_records(each)))
+        for each in (
+            {"nodes": [{"name": "a", "active_features": "big,ib", "features": "big"}]},
+            {"nodes": [{"name": "a", "active_features": ["big", "ib"]}]},
+            {"sinfo": [{"nodes": {"nodes": ["a"]}, "features": {"active": "big,ib"}}]},
+        )
+    )
     assert (old.features, new.features) == (frozenset(("big", "ib")),) * 2
     assert group.features is None  # of a group's nodes some may have others
 

@@ -16,11 +16,12 @@ from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.newer import newer_groups, newer_jobs, newer_nodes
 from transom.errors import SlurmError
 from transom.io import read_windows
-from transom.slurm.answers import text_records
 from transom.slurm.jobs import SEPARATOR, handed_over, jobs_of_json, jobs_of_records
-from transom.slurm.site import Switch, switches_of_records, tree_of
+from transom.slurm.site import Switch, switches_of, tree_of
 from transom.slurm.state import ask_jobs, read_answers
 from transom.slurm.window import window_of
+from transom.traces.records.slurm_conf import read_site
+from transom.traces.records.slurm_text.tokens import Record, numbered_lines, records_of
 
 __all__ = ["transom"]
 
@@ -93,11 +94,15 @@ def test_held_jobs_are_offered_where_asked_for(files: list[Path]) -> None:
         assert seen.left[what] == 1
 
 
+def told(text: str) -> list[Record]:
+    return [record for *_, record in records_of(numbered_lines(text))]
+
+
 def test_a_jobs_name_tells_nothing() -> None:
-    records = list(text_records((EXAMPLES / "jobs.txt").read_text()))
-    assert all("JobName" not in each for each in records)
+    records = told((EXAMPLES / "jobs.txt").read_text())
+    assert all("jobname" not in each for each in records)
     line = "JobId=7 JobName=x UserId=root(0) GroupId=a b NumNodes=9 UserId=eve(7) GroupId=eve(7) MCS_label=N/A "
-    (job,) = jobs_of_records(text_records(line + "JobState=PENDING TimeLimit=01:00:00 NumNodes=2-2"))
+    (job,) = jobs_of_records(told(line + "JobState=PENDING TimeLimit=01:00:00 NumNodes=2-2"))
     assert (job.user, job.uid, job.nodes, job.limit) == ("eve", 7, 2, 3600)
 
 
@@ -111,7 +116,7 @@ def test_a_jobs_name_tells_nothing() -> None:
 def test_who_may_share_nodes_is_reported_in_both_forms(
     text: str, word: list[str], shares: bool, asks: list[str]
 ) -> None:
-    (shown,) = jobs_of_records([{"JobId": "7", "JobState": "PENDING", "OverSubscribe": text}])
+    (shown,) = jobs_of_records([{"jobid": "7", "jobstate": "PENDING", "oversubscribe": text}])
     (told,) = jobs_of_json([{"job_id": 7, "job_state": ["PENDING"], "shared": word}])
     assert [(each.shares, [*each.asks]) for each in (shown, told)] == [(shares, asks)] * 2
 
@@ -131,7 +136,7 @@ SwitchName=l1 Nodes=x[1-2]
 SwitchName=l2 Nodes=y1
 SwitchName=l3 Nodes=y[2-3]
 """
-    switches = list(switches_of_records(text_records(text)))
+    switches = list(switches_of(told(text)))
     tree, names, remarks = tree_of(switches, ["y3", "y1", "x1", "x2", "y2", "z"])
     assert tree is not None
     assert names == ["x1", "x2", "y1", "y2", "y3", "z"]
@@ -251,3 +256,16 @@ def test_a_running_job_whose_end_is_not_reported_has_its_limit_before_it(tmp_pat
 def test_a_comment_cannot_hand_over_the_job_of_somebody_else() -> None:
     lines = [f"1{SEPARATOR}for transom", f"2{SEPARATOR}my words", f"3{SEPARATOR}x", f"2{SEPARATOR}transom"]
     assert handed_over(lines) == {"1"}
+
+
+def test_what_follows_a_sign_of_comments_is_read_where_it_is_none(tmp_path: Path) -> None:
+    """A kernel's version and a job's name have one; those of a configuration begin comments, in any case."""
+    node = "NodeName=n{} CPUTot=4 OS=Linux 6.1.0 #1 SMP Debian RealMemory=8000 State=IDLE Partitions=p "
+    (tmp_path / "nodes.txt").write_text("\n".join(node.format(i) for i in range(4)))
+    (tmp_path / "topology.conf").write_text("switchname=s0 nodes=n[0-1] # old\nSwitchName=s1 \\\n  Nodes=n[2-3]#new\n")
+    (tmp_path / "job.txt").write_text("JobId=7 JobName=run #5 UserId=a(1) GroupId=a(1) JobState=PENDING Partition=p\n")
+    state = read_answers(sorted(tmp_path.iterdir()), 1)
+    assert [(node.memory, node.idle) for node in state.nodes] == [(8000, True)] * 4
+    assert [(switch.name, switch.nodes) for switch in state.switches] == [("s0", ("n0", "n1")), ("s1", ("n2", "n3"))]
+    assert [job.partition for job in state.jobs] == ["p"]
+    assert read_site([str(tmp_path / "nodes.txt")]).machine == {"nodes": 4, "cores": 16, "memory": 32_000}

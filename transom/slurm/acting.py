@@ -6,9 +6,10 @@ import time
 from typing import Any
 
 from transom.slurm.advice import Start
-from transom.slurm.answers import named_hosts, stated
+from transom.slurm.answers import named_hosts
 from transom.slurm.commands import run_slurm
 from transom.slurm.window import Seen
+from transom.traces.records.slurm_text.documents import stated
 
 NAMED = "named nodes"
 """What a job asks for that names nodes."""

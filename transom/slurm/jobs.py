@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from transom._system.wording import digits
-from transom.slurm.answers import UNKNOWN, number, stated
-from transom.traces.records.slurm_json import number_of
+from transom.slurm.answers import UNKNOWN, number
+from transom.traces.records.slurm_text.documents import number_of, stated
+from transom.traces.records.slurm_text.tokens import Record
 from transom.traces.records.values import amount, instant, seconds, state, tres
 
 SEPARATOR = "\x1f"
@@ -192,10 +193,10 @@ def _jobs_of_line(line: str, excludes: bool, handed: bool) -> tuple[SlurmJob, ..
     return tuple(_jobs(fields))
 
 
-def jobs_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmJob]:
+def jobs_of_records(records: Iterable[Record]) -> Iterator[SlurmJob]:
     """Jobs of ``scontrol show job``."""
     for record in records:
-        fields = {ours: record.get(theirs, "") for ours, theirs in _RECORD.items()}
+        fields = {ours: record.get(theirs.lower(), "") for ours, theirs in _RECORD.items()}
         user = re.fullmatch(r"(.*)\((\d+)\)", fields["user"])
         fields["user"], fields["uid"] = (user[1], user[2]) if user else (fields["user"], "")
         fields["nodes"], _, fields["most"] = fields["nodes"].partition("-")

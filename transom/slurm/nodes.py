@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from transom.slurm.answers import named_hosts, number, stated
+from transom.slurm.answers import named_hosts, number
+from transom.traces.records.slurm_text.documents import GROUP, stated
+from transom.traces.records.slurm_text.tokens import NODE, Record
 
 _SERVING = frozenset(("IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "ALLOC", "MIX", "COMP"))
 _HARMLESS = frozenset(("PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "COMPLETING", "BLOCKED"))
@@ -50,73 +51,29 @@ class SlurmNode:
         )
 
 
-def nodes_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[SlurmNode]:
-    """Nodes of ``scontrol show nodes``."""
-    for record in records:
-        yield SlurmNode(
-            name=record["NodeName"],
-            states=_states([record.get("State", "")]),
-            cpus=number(record.get("CPUTot")),
-            memory=number(record.get("RealMemory")),
-            used=max(number(record.get("CPUAlloc")), 0),
-            partitions=_names(record.get("Partitions")),
-            features=frozenset(_names(record.get("ActiveFeatures"))),
-            gres=gres_counts(stated(record.get("Gres"))),
-        )
-
-
-def nodes_of_json(nodes: Iterable[Any]) -> Iterator[SlurmNode]:
-    """Nodes of ``scontrol show nodes --json``, or ``sinfo --json`` of versions that list nodes one by one."""
-    for node in nodes:
-        if isinstance(node, dict) and stated(node.get("name")):
-            yield SlurmNode(
-                name=stated(node["name"]),
-                states=_states(_list(node.get("state")) + _list(node.get("state_flags"))),
-                cpus=number(node.get("cpus")),
-                memory=number(node.get("real_memory")),
-                used=max(number(node.get("alloc_cpus")), 0),
-                partitions=_names(node.get("partitions")),
-                features=frozenset(_several(node.get("active_features"))),
-                gres=gres_counts(",".join(_several(node.get("gres")))),
-            )
-
-
-def nodes_of_groups(groups: Iterable[Any]) -> Iterator[SlurmNode]:
-    """Nodes of ``sinfo --json`` of versions that list groups of nodes in the same state."""
+def nodes_of(records: Iterable[Record]) -> Iterator[SlurmNode]:
+    """Nodes of ``scontrol show nodes``, or of ``sinfo``, which may list groups of nodes in one partition."""
     found: dict[str, SlurmNode] = {}
-    for group in groups:
-        if not isinstance(group, dict):
-            continue
-        cpus, memory = _inside(group, "cpus"), _inside(group, "memory")
-        partition = stated(_inside(group, "partition").get("name"))
-        for name in (each for text in _list(_inside(group, "nodes").get("nodes")) for each in named_hosts(text)):
-            before = found.get(name)
+    for record in records:
+        grouped, partitions = GROUP in record, _names(record.get("partitions"))
+        for name in named_hosts(record[NODE]):
+            before = found[name].partitions if name in found else ()
             found[name] = SlurmNode(
                 name=name,
-                states=_states(_list(_inside(group, "node").get("state"))),
-                cpus=number(cpus.get("minimum")),
-                memory=number(memory.get("minimum")),
-                used=0,  # reported of the group alone, as its state does
-                partitions=(*(before.partitions if before else ()), *([partition] if partition else [])),
+                states=_states(record.get("state", "")),
+                cpus=number(record.get("cputot")),
+                memory=number(record.get("realmemory")),
+                used=max(number(record.get("cpualloc")), 0),
+                partitions=tuple(dict.fromkeys((*before, *partitions))),
+                features=None if grouped else frozenset(_names(record.get("activefeatures"))),
+                gres=None if grouped else gres_counts(stated(record.get("gres"))),
             )
     yield from found.values()
 
 
-def _states(texts: Iterable[str]) -> frozenset[str]:
-    """``IDLE+DRAIN``, ``["IDLE", "DRAIN"]``, ``idle*``: each word by itself; ``*`` says that it does not respond."""
-    words: set[str] = set()
-    for text in texts:
-        words |= {word for word in re.split(r"[+,\s]+", re.sub(r"[*~#!%$@^-]", " ODD ", text.upper())) if word}
-    return frozenset(words)
-
-
-def _inside(group: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = group.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [stated(value)]
+def _states(text: str) -> frozenset[str]:
+    """``IDLE+DRAIN``, ``idle*``: each word by itself; ``*`` says that it does not respond."""
+    return frozenset(filter(None, re.split(r"[+,\s]+", re.sub(r"[*~#!%$@^-]", " ODD ", text.upper()))))
 
 
 def gres_counts(text: str) -> dict[str, int] | None:
@@ -131,10 +88,5 @@ def gres_counts(text: str) -> dict[str, int] | None:
     return found
 
 
-def _several(value: Any) -> list[str]:
-    """Names in a list, or in one text."""
-    return [name for each in _list(value) for name in _names(each)]
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    return tuple(filter(None, stated(value).split(",")))
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, stated(text).split(",")))

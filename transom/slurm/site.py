@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transom._system.wording import counted
 from transom.models import FatTree, tree_of_switches
-from transom.slurm.answers import UNKNOWN, named_hosts, number, stated
+from transom.slurm.answers import UNKNOWN, named_hosts
+from transom.traces.records.slurm_text.documents import stated
+from transom.traces.records.slurm_text.tokens import BLOCK, LICENCE, PARTITION, RESERVATION, SWITCH, Record
 from transom.traces.records.values import count, instant, minutes
 
 
@@ -51,83 +53,42 @@ class Switch(NamedTuple):
     below: tuple[str, ...]
 
 
-def partitions_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Partition]:
+def partitions_of(records: Iterable[Record]) -> Iterator[Partition]:
     """Partitions of ``scontrol show partition``."""
     for record in records:
-        limit = minutes(stated(record.get("MaxTime")))
+        limit = minutes(stated(record.get("maxtime")))
         yield Partition(
-            name=record["PartitionName"],
-            nodes=frozenset(named_hosts(stated(record.get("Nodes")))),
-            default=record.get("Default", "").upper() == "YES",
+            name=record[PARTITION],
+            nodes=frozenset(named_hosts(stated(record.get("nodes")))),
+            default=record.get("default", "").upper() == "YES",
             limit=limit if limit is not None and limit > 0 else UNKNOWN,
-            whole=record.get("OverSubscribe", "").upper() == "EXCLUSIVE",
-            up=record.get("State", "UP").upper() == "UP",
+            whole=record.get("oversubscribe", "").upper() == "EXCLUSIVE",
+            up=stated(record.get("state")).upper() in ("", "UP"),
         )
 
 
-def partitions_of_json(partitions: Iterable[Any]) -> Iterator[Partition]:
-    """Partitions of ``scontrol show partitions --json``."""
-    for each in partitions:
-        if not isinstance(each, dict):
-            continue
-        inside = {name: each[name] if isinstance(each.get(name), dict) else {} for name in ("nodes", "maximums")}
-        state = each["partition"].get("state") if isinstance(each.get("partition"), dict) else each.get("state")
-        limit = number(inside["maximums"].get("time", each.get("max_time_limit")))
-        shares = inside["maximums"].get("oversubscribe")
-        flags = stated(shares.get("flags") if isinstance(shares, dict) else shares).upper()
-        yield Partition(
-            name=stated(each.get("name")),
-            nodes=frozenset(named_hosts(stated(inside["nodes"].get("configured") or each.get("nodes")))),
-            default="DEFAULT" in stated(each.get("flags")).upper(),
-            limit=60 * limit if limit > 0 else UNKNOWN,
-            whole="EXCLUSIVE" in flags or (isinstance(shares, dict) and number(shares.get("jobs")) == 0),
-            up=stated(state).upper() in ("", "UP"),
-        )
-
-
-def reservations_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Reservation]:
+def reservations_of(records: Iterable[Record]) -> Iterator[Reservation]:
     """Reservations of ``scontrol show reservation``."""
     for record in records:
-        start, end = (instant(record.get(name, "")) for name in ("StartTime", "EndTime"))
+        start, end = (instant(record.get(name, "")) for name in ("starttime", "endtime"))
         if start is not None and end is not None:
-            yield Reservation(
-                record["ReservationName"], start, end, frozenset(named_hosts(stated(record.get("Nodes"))))
-            )
+            nodes = frozenset(named_hosts(stated(record.get("nodes"))))
+            yield Reservation(record[RESERVATION], start, end, nodes)
 
 
-def reservations_of_json(reservations: Iterable[Any]) -> Iterator[Reservation]:
-    """Reservations of ``scontrol show reservations --json``."""
-    for each in reservations:
-        if isinstance(each, dict):
-            yield Reservation(
-                stated(each.get("name")),
-                number(each.get("start_time")),
-                number(each.get("end_time")),
-                frozenset(named_hosts(stated(each.get("node_list")))),
-            )
-
-
-def licences_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Licence]:
+def licences_of(records: Iterable[Record]) -> Iterator[Licence]:
     """Licences of ``scontrol show licenses``."""
     for record in records:
-        amounts = [count(record.get(name, "")) or 0 for name in ("Total", "Free", "Reserved")]
-        yield Licence(record["LicenseName"], max(amounts[0], 0), max(amounts[1] - max(amounts[2], 0), 0))
+        total, free, reserved = (max(count(record.get(name, "")) or 0, 0) for name in ("total", "free", "reserved"))
+        yield Licence(record[LICENCE], total, max(free - reserved, 0))
 
 
-def licences_of_json(licences: Iterable[Any]) -> Iterator[Licence]:
-    """Licences of ``scontrol show licenses --json``."""
-    for each in licences:
-        if isinstance(each, dict):
-            amounts = [max(number(each.get(name)), 0) for name in ("Total", "Free", "Reserved")]
-            yield Licence(stated(each.get("LicenseName")), amounts[0], max(amounts[1] - amounts[2], 0))
-
-
-def switches_of_records(records: Iterable[Mapping[str, str]]) -> Iterator[Switch]:
+def switches_of(records: Iterable[Record]) -> Iterator[Switch]:
     """Switches of ``scontrol show topology`` or ``topology.conf``; a block counts as a switch."""
     for record in records:
-        below = named_hosts(stated(record.get("Switches")))
-        nodes = () if below else named_hosts(stated(record.get("Nodes")))
-        yield Switch(record.get("SwitchName") or record["BlockName"], tuple(nodes), tuple(below))
+        below = named_hosts(stated(record.get("switches")))
+        nodes = () if below else named_hosts(stated(record.get("nodes")))
+        yield Switch(record.get(SWITCH) or record[BLOCK], tuple(nodes), tuple(below))
 
 
 def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree | None, list[str], list[str]]:

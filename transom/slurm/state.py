@@ -12,11 +12,23 @@ import msgspec
 from transom.errors import SlurmError
 from transom.slurm import jobs as slurm_jobs
 from transom.slurm import site
-from transom.slurm.answers import stated, text_records
 from transom.slurm.commands import run_slurm
 from transom.slurm.jobs import SEPARATOR, SlurmJob
-from transom.slurm.nodes import SlurmNode, nodes_of_groups, nodes_of_json, nodes_of_records
+from transom.slurm.nodes import SlurmNode, nodes_of
 from transom.slurm.site import Licence, Partition, Reservation, Switch
+from transom.traces.records.slurm_text.documents import PLACES, json_records, stated
+from transom.traces.records.slurm_text.tokens import (
+    BLOCK,
+    JOB,
+    LICENCE,
+    NODE,
+    PARTITION,
+    RESERVATION,
+    SWITCH,
+    Record,
+    numbered_lines,
+    records_of,
+)  # fmt: skip
 from transom.traces.records.values import instant
 from transom.traces.swf_blocks import blocks
 
@@ -131,24 +143,7 @@ def read_answers(paths: Sequence[Path], now: int | None = None) -> SlurmState:
 
 def take_text(state: SlurmState, text: str) -> bool:
     """Add what records of ``scontrol show`` report; whether they are any."""
-    kinds: dict[str, list[dict[str, str]]] = {}
-    for record in text_records(text):
-        kinds.setdefault(next(iter(record)), []).append(record)
-    taken = False
-    for kind, found in kinds.items():
-        readers: dict[str, tuple[list[Any], Callable[[list[dict[str, str]]], Iterable[Any]]]] = {
-            "JobId": (state.jobs, slurm_jobs.jobs_of_records),
-            "NodeName": (state.nodes, nodes_of_records),
-            "PartitionName": (state.partitions, site.partitions_of_records),
-            "ReservationName": (state.reservations, site.reservations_of_records),
-            "LicenseName": (state.licences, site.licences_of_records),
-            "SwitchName": (state.switches, site.switches_of_records),
-            "BlockName": (state.switches, site.switches_of_records),
-        }
-        into, read = readers[kind]
-        into += read(found)
-        taken = True
-    return taken or text.startswith("No ")
+    return _take(state, records_of(numbered_lines(text))) or text.startswith("No ")
 
 
 def take_json(state: SlurmState, source: str, text: str) -> bool:
@@ -162,22 +157,34 @@ def take_json(state: SlurmState, source: str, text: str) -> bool:
         answer = msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, RecursionError) as error:
         raise SlurmError(f"{source}: is not the JSON that Slurm prints: {error}") from None
-    into: dict[str, tuple[list[Any], Any]] = {
-        "jobs": (state.jobs, slurm_jobs.jobs_of_json),
-        "nodes": (state.nodes, nodes_of_json),
-        "sinfo": (state.nodes, nodes_of_groups),
-        "partitions": (state.partitions, site.partitions_of_json),
-        "reservations": (state.reservations, site.reservations_of_json),
-        "licenses": (state.licences, site.licences_of_json),
-    }
-    taken = False
-    for name, (kept, read) in into.items():
-        if isinstance(answer.get(name), list):
-            kept += read(answer[name])
-            taken = True
+    taken = any(isinstance(answer.get(place), list) for place in ("jobs", *PLACES))
     if not taken and (errors := errors_of(answer.get("errors"))):
         raise SlurmError(f"{source}: Slurm reports: {errors}")
+    if isinstance(answer.get("jobs"), list):
+        state.jobs += slurm_jobs.jobs_of_json(answer["jobs"])
+    _take(state, json_records(answer))
     return taken
+
+
+def _take(state: SlurmState, records: Iterable[tuple[Any, str, Record]]) -> bool:
+    """Add what records report; whether there is any of a kind that is read."""
+    readers: dict[str, tuple[list[Any], Callable[[list[Record]], Iterable[Any]]]] = {
+        JOB: (state.jobs, slurm_jobs.jobs_of_records),
+        NODE: (state.nodes, nodes_of),
+        PARTITION: (state.partitions, site.partitions_of),
+        RESERVATION: (state.reservations, site.reservations_of),
+        LICENCE: (state.licences, site.licences_of),
+        SWITCH: (state.switches, site.switches_of),
+        BLOCK: (state.switches, site.switches_of),
+    }
+    found: dict[str, list[Record]] = {}
+    for _, kind, record in records:
+        if kind in readers:
+            found.setdefault(kind, []).append(record)
+    for kind, several in found.items():
+        into, read = readers[kind]
+        into += read(several)
+    return bool(found)
 
 
 def errors_of(errors: Any) -> str:

@@ -8,27 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from transom._system.wording import counted
 from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.importing import Site
-from transom.traces.records.slurm_json import number_of
+from transom.traces.records.slurm_text.documents import decoded, json_records
+from transom.traces.records.slurm_text.tokens import (
+    NODE,
+    NODE_SET,
+    PARTITION,
+    SWITCH,
+    Record,
+    numbered_lines,
+    records_of,
+)  # fmt: skip
 from transom.traces.records.values import amount, count, gpus, minutes
 from transom.traces.swf_blocks import blocks
 
-_RECORDS = ("nodename", "partitionname", "switchname", "nodeset")
-_BEGIN = re.compile(r"\s*(?:NodeName|PartitionName|SwitchName|NodeSet)=", re.IGNORECASE)
+_RECORDS = (NODE, PARTITION, SWITCH, NODE_SET)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_PAIR = re.compile(r'(\S+?)=("[^"]*"|\S*)')
-_JSON = {
-    "nodename": ("nodes", "name"),
-    "partitionname": ("partitions", "name"),
-}
 _ENDLESS = ("UNLIMITED", "INFINITE", "")
-
-Record = Mapping[str, str]
 
 
 def read_site(paths: Sequence[str]) -> Site:
@@ -50,15 +49,14 @@ def read_site(paths: Sequence[str]) -> Site:
     for path in paths:
         text = _text(path)
         if text.lstrip()[:1] in ("{", "["):
-            records: list[tuple[str, Record]] = [
-                (kind, {**record, "": path}) for kind, record in _json_records(path, text)
-            ]
+            records = [(path, kind, record) for _, kind, record in json_records(decoded(path, text))]
         else:
-            records = list(_text_records(_lines(path, text, seen, paths, notes)))
+            records = list(records_of(_lines(path, text, seen, paths, notes)))
+        records = [(where, kind, record) for where, kind, record in records if kind in found and record[kind]]
         if not records and not _INCLUDE.search(text):
             raise TraceError(f"{path}: names no node, partition or switch; expected slurm.conf or scontrol show")
-        for kind, record in records:
-            found[kind].append(record)
+        for where, kind, record in records:
+            found[kind].append({**record, "": where})
     return _site(found, notes)
 
 
@@ -77,12 +75,11 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
     notes : takes included files that are not there.
     """
     seen.add(os.path.realpath(path))
-    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
-        line = re.sub(r"(^|\s)#.*", "", line)
+    for _, line in numbered_lines(text):
         found = _INCLUDE.fullmatch(line)
-        if found is None and line.strip():
+        if found is None:
             yield path, line
-        elif found is not None:
+        else:
             name = str(Path(path).parent / found[1])
             if os.path.realpath(name) in seen or Path(name).name in (Path(each).name for each in given):
                 continue
@@ -92,84 +89,11 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
                 notes.append(f"{path}: includes {found[1]}, which is not there: what it says is not known")
 
 
-def _text_records(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Record]]:
-    """Records that begin with their kind, on one line or with further ones that begin with blanks."""
-    whole: list[tuple[str, str]] = []
-    for path, line in lines:
-        if line[:1] in (" ", "\t") and whole and whole[-1][0] == path and not _BEGIN.match(line):
-            whole[-1] = (path, f"{whole[-1][1]} {line}")
-        else:
-            whole.append((path, line.strip()))
-    for path, line in whole:
-        pairs = {key.lower(): value.strip('"') for key, value in _PAIR.findall(line)}
-        kind = line.partition("=")[0].strip().lower()
-        if kind in _RECORDS and pairs.get(kind):
-            yield kind, {**pairs, "": path}
-
-
-def _json_records(path: str, text: str) -> Iterator[tuple[str, Record]]:
-    try:
-        stated = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise TraceError(f"{path}: is not the JSON that scontrol prints: {error}") from None
-    for kind, (place, name) in _JSON.items():
-        listed = stated.get(place) if isinstance(stated, dict) else None
-        for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict) and isinstance(each.get(name), str):
-                made = _node(each) if kind == "nodename" else _partition(each)
-                yield kind, {kind: each[name], **{key: value for key, value in made.items() if value is not None}}
-
-
-def _node(stated: dict[str, Any]) -> dict[str, str | None]:
-    return {
-        "cpus": number_of(stated.get("cpus")),
-        "realmemory": number_of(stated.get("real_memory")),
-        "gres": stated.get("gres") if isinstance(stated.get("gres"), str) else None,
-        "state": _words(stated.get("state")),
-        "features": _words(stated.get("features")),
-    }
-
-
-def _words(stated: Any) -> str | None:
-    """Texts with commas between; versions differ in whether they state a list of them."""
-    return ",".join(map(str, stated)) if isinstance(stated, list) else stated if isinstance(stated, str) else None
-
-
-def _partition(stated: dict[str, Any]) -> dict[str, str | None]:
-    def at(*keys: str) -> Any:
-        value: Any = stated
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    nodes = at("nodes", "configured") or at("nodes")
-    return {
-        "nodes": nodes if isinstance(nodes, str) else None,
-        "totalnodes": number_of(at("nodes", "total") or at("total_nodes")),
-        "totalcpus": number_of(at("cpus", "total") or at("total_cpus")),
-        "maxtime": number_of(at("maximums", "time") or at("max_time_limit")),
-        "defaulttime": number_of(at("defaults", "time") or at("default_time_limit")),
-        "maxnodes": number_of(at("maximums", "nodes") or at("max_nodes_per_job")),
-        "minnodes": number_of(at("minimums", "nodes")),
-        "oversubscribe": _sharing(at("maximums", "oversubscribe")),
-        "prioritytier": number_of(at("priority", "tier") or at("priority_tier")),
-    }
-
-
-def _sharing(stated: Any) -> str | None:
-    """``EXCLUSIVE``, ``NO``, ``YES:4`` or ``FORCE:4``, as the text says it."""
-    jobs = number_of(stated.get("jobs")) if isinstance(stated, dict) else None
-    if jobs is None:
-        return None
-    forced = "FORCE" in str(stated.get("flags")).upper()
-    return {"0": "EXCLUSIVE", "1": "NO"}.get(jobs, f"{'FORCE' if forced else 'YES'}:{jobs}")
-
-
 def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
     nodes: dict[str, Record] = {}
     future: dict[str, None] = {}
-    for each in _with_defaults("nodename", found["nodename"]):
-        hosts_ = _hosts(each, each["nodename"])
+    for each in _with_defaults(NODE, found[NODE]):
+        hosts_ = _hosts(each, each[NODE])
         if "FUTURE" in re.split(r"\W+", each.get("state", "").upper()):
             future |= dict.fromkeys(hosts_)
         else:
@@ -177,11 +101,11 @@ def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
     future = dict.fromkeys(host for host in future if host not in nodes)
     if future:
         notes.append(f"{counted(len(future), 'node')} in state FUTURE: not counted")
-    sets = {each["nodeset"]: _set_members(each, nodes) for each in found["nodeset"]}
+    sets = {each[NODE_SET]: _set_members(each, nodes) for each in found[NODE_SET]}
     members: dict[str, list[str]] = {}
     partitions: dict[str, dict[str, Any]] = {}
-    for each in _with_defaults("partitionname", found["partitionname"]):
-        name, listed = each["partitionname"], each.get("nodes", "")
+    for each in _with_defaults(PARTITION, found[PARTITION]):
+        name, listed = each[PARTITION], each.get("nodes", "")
         if listed.upper() == "ALL":
             members[name] = list(nodes)
         elif listed not in ("", "(null)"):
@@ -213,7 +137,7 @@ def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
     return Site(
         {name: size for name, size in machine.items() if size > 0},
         partitions,
-        _topology(found["switchname"], list(used)),
+        _topology(found[SWITCH], list(used)),
         tuple(notes),
     )
 
@@ -321,7 +245,7 @@ def _topology(records: Sequence[Record], nodes: Sequence[str]) -> dict[str, Any]
     for number, each in enumerate(leaves):
         for host in _hosts(each, each["nodes"]):
             leaf_of.setdefault(host, number)
-    pods = [above.get(each["switchname"], -1) for each in leaves]
+    pods = [above.get(each[SWITCH], -1) for each in leaves]
     leaf = [leaf_of.get(host, -1) for host in nodes]
     return {"nodes": list(nodes), "leaf": leaf, "pod": [pods[each] if each >= 0 else -1 for each in leaf]}
 
@@ -342,5 +266,5 @@ def read_settings(path: str) -> tuple[dict[str, str], dict[str, Record]]:
         name, equals, value = line.strip().partition("=")
         if equals and name.strip().lower() not in _RECORDS:
             settings[name.strip().lower()] = value.strip().strip('"')
-    found = [record for kind, record in _text_records(lines) if kind == "partitionname"]
-    return settings, {each["partitionname"].lower(): each for each in _with_defaults("partitionname", found)}
+    found = [record for _, kind, record in records_of(lines) if kind == PARTITION]
+    return settings, {each[PARTITION].lower(): each for each in _with_defaults(PARTITION, found)}

@@ -24,6 +24,7 @@ from transom.reading import DEPTH, DOCUMENT, size_text
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.json_elements import FULL, GOES_ON, TOO_DEEP, Progress, scan
+from transom.traces.records.slurm_text.documents import number_of
 from transom.traces.records.values import gpus
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ _NUMBERS = frozenset(
      "limit_raw", "alloc_nodes", "nnodes", "ncpus", "req_cpus", "tasks", "sockets_per_node", "uid", "restarts",
      "priority", "memory_node", "memory_core", "memory")
 )  # fmt: skip
-_INFINITE = frozenset((2**32 - 1, 2**64 - 1))
-_NOT_SET = frozenset((2**32 - 2, 2**64 - 2))
 _FURTHER = (
     "state", "job_state", "suspend_time", "pre_sus_time", "gres_detail", "used_gres", "jobs", "errors",
 )  # fmt: skip
@@ -361,21 +360,6 @@ def _of_old_versions(memory: str | None) -> str | None:
         return None
     value = int(memory) % 2**64
     return f"{value - 2**63}Mc" if value >= 2**63 else f"{value}Mn"
-
-
-def number_of(value: Any) -> str | None:
-    """A number as text, from all forms it has."""
-    if isinstance(value, dict):
-        if value.get("infinite"):
-            return "UNLIMITED"
-        return number_of(value.get("number")) if value.get("set", True) else None
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, float):
-        value = int(value) if abs(value) < 2**62 else None
-    if value in _INFINITE:
-        return "UNLIMITED"
-    return None if value in _NOT_SET or value is None else str(value)
 
 
 def _text(value: Any) -> str | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
-
-import msgspec
 
 from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.importing import ImportRules
-from transom.traces.records.slurm_json import number_of
+from transom.traces.records.slurm_text.documents import decoded, json_records
+from transom.traces.records.slurm_text.tokens import RESERVATION, Record, numbered_lines, records_of
 from transom.traces.records.values import count, instant, nothing
 from transom.traces.swf_blocks import blocks
 
-_PAIR = re.compile(r"(\S+?)=(\S*)")
 _REFUSED = {
     "FLEX": "jobs begin before it and use other nodes",
     "TIME_FLOAT": "it moves with the clock",
@@ -24,10 +21,6 @@ _REFUSED = {
         ("HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"), "it comes again; state each time as one of its own"
     ),
 }
-_JSON = {
-    "reservationname": "name", "starttime": "start_time", "endtime": "end_time", "nodes": "node_list",
-    "nodecnt": "node_count", "flags": "flags", "users": "users", "accounts": "accounts",
-}  # fmt: skip
 
 
 class SlurmReservation(NamedTuple):
@@ -73,57 +66,31 @@ def read_reservations(path: str, timezone: str = "") -> tuple[SlurmReservation, 
     """
     zone = ImportRules(timezone=timezone or None).zone()
     text = b"".join(bytes(block) for _, block in blocks(path)).decode("utf-8", "replace")
-    records = _json_records(path, text) if text.lstrip()[:1] in ("{", "[") else _text_records(text)
     found: dict[str, list[SlurmReservation]] = {}
-    for where, record in records:
-        made = _reservation(f"{path}: {where}", record, zone)
+    for where, record in _records(path, text):
+        made = _reservation(where, record, zone)
         same = found.setdefault(made.name, [])
         if made in same:  # printed more than once
             continue
         if any(each.begin < made.end and made.begin < each.end for each in same):
-            raise TraceError(f"{path}: {where}: reservation {made.name!r} is stated before, with other terms")
+            raise TraceError(f"{where}: reservation {made.name!r} is stated before, with other terms")
         same.append(made)
     if not found:
         raise TraceError(f"{path}: holds no reservation; expected scontrol show reservation")
     return tuple(each for same in found.values() for each in same if each.hosts)
 
 
-def _text_records(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    record: dict[str, str] = {}
-    first = 0
-    for number, line in enumerate(text.splitlines(), 1):
-        pairs = {key.lower(): value for key, value in _PAIR.findall(line)}
-        if "reservationname" in pairs:
-            if record:
-                yield f"line {first}", record
-            record, first = {}, number
-        if first:
-            record |= pairs
-    if record:
-        yield f"line {first}", record
+def _records(path: str, text: str) -> Iterator[tuple[str, Record]]:
+    if text.lstrip()[:1] in ("{", "["):
+        word, records = "reservation", json_records(decoded(path, text))
+    else:
+        word, records = "line", records_of(numbered_lines(text))
+    for number, kind, record in records:
+        if kind == RESERVATION:
+            yield f"{path}: {word} {number}", record
 
 
-def _json_records(path: str, text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    try:
-        given = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise TraceError(f"{path}: is not the JSON that scontrol prints: {error}") from None
-    listed = given.get("reservations") if isinstance(given, dict) else None
-    for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
-        if isinstance(each, dict):
-            made = {name: _text(each.get(place)) for name, place in _JSON.items()}
-            if each.get("core_specializations"):
-                made["coreids"] = "some"
-            yield f"reservation {number}", made
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(each for each in value if isinstance(each, str))
-    return value if isinstance(value, str) else number_of(value) or ""
-
-
-def _reservation(where: str, record: Mapping[str, str], zone: ZoneInfo | None) -> SlurmReservation:
+def _reservation(where: str, record: Record, zone: ZoneInfo | None) -> SlurmReservation:
     name = record.get("reservationname", "").lower()
     broken = f"{where}: reservation {name!r}"
     if not name:
@@ -152,7 +119,7 @@ def _reservation(where: str, record: Mapping[str, str], zone: ZoneInfo | None) -
     )
 
 
-def _reserved(broken: str, record: Mapping[str, str], label: str) -> tuple[str, ...]:
+def _reserved(broken: str, record: Record, label: str) -> tuple[str, ...]:
     """The hosts of a reservation, or as many made-up names as it states nodes."""
     listed, stated = record.get("nodes", ""), record.get("nodecnt", "")
     number = count(stated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from transom._system.wording import digits
 from transom.errors import TraceError
 from transom.models import FatTree, tree_of_switches
+from transom.traces.records.slurm_text.tokens import numbered_lines
 from transom.traces.records.topology_entries import Entry, block_size, damaged, grouped, named
 from transom.traces.records.topology_yaml import entries_of_yaml
 
 _PAIR = re.compile(r"""([^\s="]+)\s*=\s*("[^"]*"|[^\s"=]*)(?=\s|$)""")
-_COMMENT = re.compile(r"(?<!\\)#.*")
 _SHOWN = {"level", "blockindex", "blocksize"}  # what scontrol show topology adds
 _KNOWN = {
     "switchname": {"switches", "nodes", "linkspeed", *_SHOWN},
@@ -80,7 +80,7 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
     blocks: list[Entry] = []
     sizes: list[int] = []
     sized = 0
-    for line, said in _lines(text):
+    for line, said in numbered_lines(text):
         pairs = [(match[1].lower(), match[2].strip('"')) for match in _PAIR.finditer(said)]
         if rest := _PAIR.sub("", said).split():
             included = "; files that it includes are not read" if rest[0].lower() == "include" else ""
@@ -115,25 +115,9 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
     return switches if switches else grouped(path, blocks, sizes, sized or (blocks[0].line if blocks else 1))
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without comments; those that end with a backslash go on on the next one."""
-    begun, said = 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        begun = begun or number
-        said += _COMMENT.sub("", line)
-        if said.endswith("\\"):
-            said = said[:-1] + " "
-            continue
-        if said.strip():
-            yield begun, said.strip()
-        begun, said = 0, ""
-    if said.strip():
-        yield begun, said.strip()
-
-
 def _entries_of_list(path: str, text: str) -> list[Entry]:
     """A leaf switch for each name in the second column, a switch above for each in the third, and so on."""
-    rows = [(line, re.split(r"\s*,\s*|\s+", said)) for line, said in _lines(text)]
+    rows = [(line, re.split(r"\s*,\s*|\s+", said.strip())) for line, said in numbered_lines(text)]
     if rows and rows[0][1][0].lower() in ("node", "nodes", "name"):
         del rows[0]
     nodes: dict[tuple[int, str], list[str]] = {}
