@@ -292,15 +292,16 @@ class Workflow(_Known, Frozen):
         if self.machine is None or not runs.any():
             return broken
         times = np.concatenate((ends[runs], starts[runs]))
-        changes = np.concatenate((-self.requests()[runs], self.requests()[runs]))
         by_time = radix_order(times)  # ends stand before starts of the same instant
-        wide = float(np.abs(changes).astype(np.float64).sum()) >= 2.0**62  # 64 bits may not hold the sums
-        used = np.cumsum(changes[by_time].astype(object) if wide else changes[by_time], axis=0)
         for r, name in enumerate(("nodes", *self.resources)):
-            peak = int(used[:, r].argmax())
-            if used[peak, r] > self.machine[r]:
+            requests = (self.nodes if r == 0 else self.demands[:, r - 1])[runs]
+            wide = 2 * float(requests.astype(np.float64).sum()) >= 2.0**62  # 64 bits may not hold the sums
+            changes = np.concatenate((-requests, requests))[by_time]
+            used = np.cumsum(changes.astype(object) if wide else changes)
+            peak = int(used.argmax())
+            if used[peak] > self.machine[r]:
                 broken.append(
-                    f"at {times[by_time][peak] / ticks:g} s {used[peak, r]} of {name} are in use, "
+                    f"at {times[by_time][peak] / ticks:g} s {used[peak]} of {name} are in use, "
                     f"the machine has {self.machine[r]}"
                 )
         return broken

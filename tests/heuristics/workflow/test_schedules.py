@@ -105,6 +105,18 @@ def test_local_search_begins_with_what_it_is_given() -> None:
     assert again.value == best.value == 7
 
 
+def test_heft_cut_short_answers_with_the_best_of_the_other_rules() -> None:
+    best_by = set()
+    for seed in range(20):
+        flow = random_project(np.random.default_rng(seed), 12)
+        values = {rule: solve(flow, rule, Stop(iterations=1)).value for rule in RULES if rule != "heft"}
+        # The clock stands still: what decides is the estimate of what the rules take.
+        late = solve(flow, "heft", Stop(seconds=1e-6), clock=lambda: 0.0)
+        assert late.value == min(values.values())
+        best_by |= {rule for rule, value in values.items() if value == late.value < values["longest-path"]}
+    assert best_by >= {"lpt"}
+
+
 def test_insertion_ends_in_time_whatever_is_left() -> None:
     """Without time for all tasks, the answer is that of list scheduling: none is left for the end."""
     flow = Workflow("w", [f"t{i}" for i in range(600)], [1] * 600).on(600 - 1)

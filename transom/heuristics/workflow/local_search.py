@@ -15,13 +15,12 @@ from transom.heuristics.workflow.rules import (
     Heft,
     LongestFirst,
     LongestPath,
-    Rule,
     by_rank,
     inserted,
+    listed,
     profile_of,
-    ranks_of,
 )
-from transom.heuristics.workflow.schedules import Profile, clear, insert, list_schedule
+from transom.heuristics.workflow.schedules import Profile, clear, insert
 from transom.heuristics.workflow.tasks import Tasks, reverse, tasks_of
 from transom.models.arrays import IntArray
 from transom.models.workflow import Workflow
@@ -65,11 +64,7 @@ class LocalSearch(TakesAll):
     def improve(self, problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
         """Search, without a look at what is obvious."""
         tasks = tasks_of(problem)
-        rules: tuple[Rule, ...] = (LongestPath(), LongestFirst())
-        for rule in rules:
-            if budget.solution is not None and budget.seconds_left() == 0:
-                return
-            budget.found(list_schedule(tasks, ranks_of(rule.scores(problem), problem))[: len(problem)])
+        listed(problem, tasks, budget, (LongestPath(), LongestFirst()))
         if start is not None:
             budget.found(start)
         began = budget.seconds()

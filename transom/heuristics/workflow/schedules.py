@@ -84,13 +84,14 @@ def list_schedule(tasks: Tasks, ranks: IntArray) -> IntArray:
     -------
     Starts in ticks, shape ``(T,)``.
     """
-    kinds = np.zeros(len(ranks), np.int64)
+    kinds, lines = np.zeros(len(ranks), np.int64), max(_LOOKS // max(len(ranks), 1), 16)
     for column in tasks.requests.T:
+        if kinds.max(initial=0) >= lines:  # further resources only make more kinds
+            break
         amounts = np.unique(column)
         kinds = kinds * len(amounts) + np.searchsorted(amounts, column)
         if kinds.any():  # only those that occur
             kinds = np.searchsorted(np.unique(kinds), kinds)
-    lines = max(_LOOKS // max(len(ranks), 1), 16)
     if kinds.max(initial=0) >= lines:
         share = (tasks.requests / np.maximum(tasks.capacity, 1)).max(axis=1)
         kinds[np.argsort(share, kind="stable")] = np.arange(len(ranks)) * lines // len(ranks)
