@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import pkgutil
 import re
@@ -15,16 +16,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import result_pages
 from tests.packages import install
 from tests.warm_process import COMMANDS, WarmProcess
 from transom.cli.app import command_line
+from transom.generate import generate_lublin
+from transom.traces import write_swf
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+STAND_INS = "<!-- run on stand-in files -->"  # above blocks of sh; :func:`stand_ins` makes what they name
+FENCE = re.compile(rf"^({STAND_INS}\n)?```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
 WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
@@ -37,10 +42,10 @@ def marks(page: Path) -> list[pytest.MarkDecorator]:
 
 
 BLOCKS = [
-    pytest.param(page.name, match[1], match[2], match[3], id=f"{page.name}-{number}", marks=marks(page))
+    pytest.param(page.name, match[2], match[3], match[4], id=f"{page.name}-{number}", marks=marks(page))
     for page in PAGES
     for number, match in enumerate(FENCE.finditer(page.read_text(encoding="utf-8")), 1)
-    if match[1] in ("python", "console")
+    if match[1] or match[2] in ("python", "console")
 ]
 
 
@@ -53,7 +58,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for page, package in PACKAGES.items():
         (made / page).mkdir()
         install(package, made / page)
+    stand_ins(made)
     return made
+
+
+def stand_ins(folder: Path) -> None:
+    """Write small files under the names that stand in the docs for files of the reader."""
+    write_swf(generate_lublin(1300, 64, np.random.default_rng(1), load=0.9), folder / "TRACE.swf.gz")
+    (folder / "WINDOWS.jsonl.gz").write_bytes((ROOT / "instances/tjap/code_stream.jsonl.gz").read_bytes())
+    windows = gzip.decompress((ROOT / "instances/windows/replay.jsonl.gz").read_bytes())
+    (folder / "WINDOW.json").write_bytes(windows.splitlines()[0])
+    tasks = [f"{4 * j},{20 + j % 7},{1 + j % 3},0.0{1 + j % 5},{j},1,{1 + j % 6},0" for j in range(1, 61)]
+    columns = "submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk"
+    (folder / "TASKS.csv.gz").write_bytes(gzip.compress("\n".join([columns, *tasks, ""]).encode()))
+    for name in ("montage.json.gz", "epigenomics.json.gz"):
+        (folder / name).write_bytes(gzip.compress((ROOT / "examples/wfformat.json").read_bytes()))
+    (folder / "windows.csv").write_text("kind,begin,end,nodes,announced\nmaintenance,300000,350000,0-9,200000\n")
+    (folder / "sacct.txt").write_text((ROOT / "examples/sacct.txt").read_text().replace("|batch|", "|gpu|"))
+    (folder / "nodes.txt").write_text("NodeName=n[1-16] CPUTot=8 RealMemory=1000 State=IDLE\n")
+    partitions = [f"PartitionName={name} Nodes=n[1-16] State=UP\n" for name in ("gpu", "debug")]
+    (folder / "partitions.txt").write_text("".join(partitions))
 
 
 Run = Callable[..., str]
@@ -93,6 +117,11 @@ def test_a_block_runs_and_prints_what_is_shown(
         if expected is not None:
             assert printed.strip() == expected.strip()
         return
+    if language == "sh":
+        for command in (shlex.split(line, comments=True) for line in source.replace("\\\n", " ").splitlines()):
+            assert command[0] == "transom"
+            run(command, folder, page)
+        return
     # A console block: each line with a dollar is a command, what follows is its output.
     for part in re.split(r"^\$ ", source.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
@@ -118,7 +147,7 @@ def test_every_block_is_run_or_says_why_not() -> None:
     for page, before, language, source in unrun():
         assert language in ("sh", "text", "toml", "json") or language.startswith("{"), f"{page}: {source}"
         if language == "sh":
-            assert re.fullmatch(r"<!-- not run: .+ -->", before), f"{page}: {source}"
+            assert before == STAND_INS or re.fullmatch(r"<!-- not run: .+ -->", before), f"{page}: {source}"
         elif language == "text":
             assert not re.match(r"(\$ )?(transom|python|make|pip) ", source), f"{page}: {source}"
 
