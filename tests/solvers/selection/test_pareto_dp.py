@@ -152,6 +152,14 @@ def test_many_objectives_are_judged_within_the_time(seconds: float) -> None:
     assert used(run, allowed) <= allowed
 
 
+def test_a_known_front_that_takes_longer_to_judge_than_is_left_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_selection(np.random.default_rng(3), 30, 5)
+    known = solve(problem, "pareto-dp", Stop(iterations=2)).solution
+    monkeypatch.setattr(pareto_search.Search, "hand_over", lambda self: pytest.fail("it was judged again"))
+    result = solve(problem, "pareto-dp", Stop(seconds=1e-4), start=known, clock=lambda: 0.0)
+    assert (result.error, result.solution) == (None, known)
+
+
 def test_what_it_ends_with_grows_with_the_iterations() -> None:
     rng = np.random.default_rng(8)
     demands = rng.integers(1, 100, (22, 6))

@@ -106,6 +106,8 @@ class ParetoDp(TakesAll):
     def _search(self, problem: Selection, reduced: ReducedSelection, budget: Budget, rng: np.random.Generator) -> None:
         search = Search(problem, reduced, budget, rng)
         budget.notes["front"] = "not complete"
+        if budget.solution is not None and search.late():
+            return
         try:
             search.begin(self.starts, self.exchanges)
             if search.wide:

@@ -172,18 +172,18 @@ class Search:
         if self._budget.done():
             raise Halt
         self._points = len(self._known)
-        if self._late() and self._known.unsifted > _STALE * self._points:
+        if self.late() and self._known.unsifted > _STALE * self._points:
             # Those that have been beaten are not judged.
             self._known.shed()
             self._points = len(self._known)
         self._pause()
 
     def _pause(self) -> None:
-        if self._late():
+        if self.late():
             raise Halt
 
-    def _late(self) -> bool:
-        # What is known has to be judged in the time that is left.
+    def late(self) -> bool:
+        """Whether the time that is left is too short to go on, as what is known has to be judged in it."""
         margin = _MEASURED if self._reported >= _MARKS[0] else _GUESSED
         return self._budget.short(self._extra + margin * self._slowness * self._judging(self._points))
 
@@ -197,5 +197,7 @@ class Search:
             self.hand_over()
 
     def _judging(self, points: float) -> float:
-        # Before anything has been measured, a slow machine may need four times as long for the first few points.
-        return _BEGINS + judging_seconds(self._problem, points)
+        # Before anything has been measured, a slow machine may need four times as long for the first few points. A
+        # front that another solver has found is judged again with what is added to it.
+        known = 0 if self._budget.solution is None else len(self._budget.solution)
+        return _BEGINS + judging_seconds(self._problem, max(points, known))
