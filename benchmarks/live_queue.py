@@ -21,8 +21,9 @@ import numpy as np
 
 from tests.slurm.cluster import EmulatedSlurm, missing
 from transom.simulation.nodes.allocator import Allocator
+from transom.slurm.acting import Terms
 from transom.slurm.advice import Adviser
-from transom.slurm.drive import Driver, Terms
+from transom.slurm.drive import Driver
 from transom.slurm.selector import Selector
 
 _LONGEST = 600.0

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Ran, transom
 from transom.errors import DocumentError
 from transom.slurm import actions, audit
-from transom.slurm.audit import Audit, read_audit, read_ledger
+from transom.slurm.audit import Audit, read_audit
 from transom.slurm.log.chain import check_chain
 
 __all__ = ["transom"]
@@ -42,7 +42,7 @@ def test_lines_of_several_writers_are_one_chain(log: Path) -> None:
     found = check_chain(log)
     assert found._replace(head="") == (LINES, [], 0, False, "", 0)
     assert found.head == Audit(log).head == json.loads(lines(log)[-1])["chain"]
-    assert read_ledger(log).leases == {"0": 100, "1": 101, "2": 102}
+    assert Audit(log).catch_up().leases == {"0": 100, "1": 101, "2": 102}
 
 
 ATTACKS: dict[str, tuple[Callable[[list[bytes]], list[bytes]], list[int]]] = {

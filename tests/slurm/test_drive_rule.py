@@ -8,10 +8,11 @@ import pytest
 
 from tests.slurm.fake_slurm import NOW, FakeSlurm
 from transom.errors import SlurmBusyError, SlurmError
-from transom.slurm import actions, drive
+from transom.slurm import acting, actions, drive
+from transom.slurm.acting import Terms
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit, read_audit
-from transom.slurm.drive import Driver, Terms
+from transom.slurm.drive import Driver
 from transom.slurm.selector import Selector
 
 WAITS = "JobId={} UserId=a(1) GroupId=a(1) JobState={} Reason={} Priority={} NumNodes=2-2 TimeLimit=00:30:00 "
@@ -25,7 +26,7 @@ class Fake(FakeSlurm):
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(folder, monkeypatch)
         self.busy, self.denied = "", "-"
-        monkeypatch.setattr(drive, "look", lambda ask: self.state)
+        monkeypatch.setattr(acting, "look", lambda ask: self.state)
         monkeypatch.setattr(drive, "still", lambda start: True)
         monkeypatch.setattr(drive, "slurm_clock", lambda: NOW)
         self.looker = Driver(Adviser("fcfs"), Terms(Selector(("all",)), lease=100), self.audit)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.fake_slurm import FakeSlurm
-from transom.slurm import place
+from transom.slurm import acting, place
+from transom.slurm.acting import Terms
 from transom.slurm.advice import Adviser
-from transom.slurm.audit import read_audit, read_ledger
-from transom.slurm.drive import Terms
+from transom.slurm.audit import read_audit
 from transom.slurm.place import Namer
 from transom.slurm.selector import Selector
 
@@ -26,7 +26,7 @@ class Fake(FakeSlurm):
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *select: str, **terms: int) -> None:
         super().__init__(folder, monkeypatch, told_from=2)
         self.stale = False
-        monkeypatch.setattr(place, "look", lambda ask: self.state)
+        monkeypatch.setattr(acting, "look", lambda ask: self.state)
         monkeypatch.setattr(place, "still", lambda start, named: not self.stale)
         self.terms = Terms(Selector(select or ("all",)), lease=LEASE, **terms)
         self.looker = self.anew()
@@ -63,7 +63,7 @@ def test_names_outlive_looks_that_miss_the_job_or_find_it_impossible(fake: Fake)
     assert fake.look([job(1, 2, "n[0-1]")], "3", LEASE) == []
     # It was wanted last at the beginning: one lease, and not a second more.
     assert fake.look([job(1, 2, "n[0-1]")], "3", LEASE + 1) == ["JobId=1 ReqNodeList="]
-    assert read_ledger(fake.audit.path).placed == {}
+    assert fake.audit.catch_up().placed == {}
     assert fake.look([job(1, 2)], "3", LEASE + 2) == []
 
 
@@ -91,7 +91,7 @@ def test_nobody_elses_names_and_jobs_are_touched(tmp_path: Path, monkeypatch: py
     # Its user has chosen others, or none.
     assert fake.look([job(2, 1, "n0")], "0123", 1) == []
     assert fake.look([job(2, 1)], "0123", LEASE + 9) == []
-    assert read_ledger(fake.audit.path).left == {"2"}
+    assert fake.audit.catch_up().left == {"2"}
     # One that is held is not named, nor one that has waited for too long.
     assert fake.look([job(4, 1)], "01", 2) == ["JobId=4 ReqNodeList=n0"]
     assert fake.look([job(4, 1, "n0", priority=0)], "01", 3) == ["JobId=4 ReqNodeList="]

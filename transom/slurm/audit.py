@@ -259,19 +259,3 @@ def read_audit(path: Path) -> Iterator[dict[str, Any]]:
                     yield entry
     except OSError as error:
         raise DocumentError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def read_ledger(path: Path) -> Ledger:
-    """The ledger of a log; empty where there is none.
-
-    Raises
-    ------
-    DocumentError : the file is no audit log, or damaged.
-    """
-    found = Ledger()
-    for line in read_audit(path) if path.exists() else ():
-        try:
-            found.note(line)
-        except (KeyError, TypeError, AttributeError):
-            raise DocumentError(f"{path}: a line of {line.get('kind')!r} is damaged") from None
-    return found

@@ -8,22 +8,18 @@ a job whose start Slurm refuses again and again, is left to Slurm at once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from transom.slurm import actions
-from transom.slurm.acting import NAMED, REFUSALS, Pace, events_of, same_nodes, still
+from transom.slurm.acting import NAMED, REFUSALS, Look, Starter, Terms, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit
-from transom.slurm.consistency import look
-from transom.slurm.decisions import note_decision
 from transom.slurm.jobs import SlurmJob
-from transom.slurm.latest.latest_starts import Kept, LatestStarts
-from transom.slurm.selector import Selector
-from transom.slurm.state import SlurmState, ask_slurm, slurm_clock
-from transom.slurm.window import MORE_THAN_SERVE, Seen, window_of
+from transom.slurm.latest.latest_starts import Kept
+from transom.slurm.log.ledger import Ledger
+from transom.slurm.state import SlurmState, slurm_clock
+from transom.slurm.window import MORE_THAN_SERVE, Seen
 from transom.traces.records.hostlist import hosts
 
 PATIENCE = 60
@@ -34,89 +30,27 @@ _AT_ONCE = 200  # leases that are made or moved on in one look
 _ELSEWHERE = ("other partitions", "several partitions", "not selected")
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How a policy drives.
-
-    Parameters
-    ----------
-    selector : the jobs that may be touched.
-    partition : whose jobs and nodes, by default the site's own.
-    lease : after which Slurm has a job back if Transom does nothing [s of Slurm's clock], >= 10.
-    per_minute : starts, nodes named and factors set in a minute of our clock, at most.
-    holds : whether drive takes jobs that their user holds, besides those that are handed over.
-    user : the number of the user whose holds hand jobs over, those of others not; None for all.
-    no_later : than Slurm's own plan and so many seconds of its clock no job may start; None for no bound.
-    longest_wait : since its submission, after which a job is left to Slurm [s of Slurm's clock]; None for no bound.
-    ask : what reads the state; actions are commands.
-    """
-
-    selector: Selector
-    partition: str | None = None
-    lease: int = 600
-    per_minute: int = 600
-    holds: bool = True
-    no_later: int | None = None
-    longest_wait: int | None = None
-    ask: Callable[[], SlurmState] = ask_slurm
-    user: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look came to: starts, those that could not be, jobs newly leased, and jobs left to Slurm."""
-
-    seen: Seen
-    starts: list[Start]
-    stale: list[str]
-    adopted: list[str]
-    given_back: list[str]
-
-
-class Driver:
-    """Looks at a Slurm again and again, and acts.
-
-    Parameters
-    ----------
-    adviser : what decides.
-    terms : how.
-    audit : where everything is written first; leases of an earlier run of the same log are taken over. None for a dry
-        run, in which nothing is changed.
-    """
+class Driver(Starter):
+    """Starts jobs when and where a policy says; its leases are those of the log."""
 
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
-        self._adviser, self._terms, self._audit = adviser, terms, audit
+        super().__init__(adviser, terms, audit)
         self._leases: dict[str, int] = {}
         self._half: set[str] = set()  # of which nobody knows whether their holds became leases
         self._started: dict[str, tuple[str, int]] = {}
         self._ran: dict[str, str] = {}  # the nodes that jobs still name which have started; empty once they do not
         self._decided_at: dict[str, int] = {}  # when the starts of those that were asked to start were decided [s]
         self._left: set[str] = set()
-        self._refused: Counter[str] = Counter()  # leases or starts in a row
-        if audit is not None:
-            self._take_over(audit)
         self._short: dict[str, int] = {}  # since when too few nodes serve for a job, as after a restart of Slurm
-        self._decided: Any = None
-        self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
-        self._pace = Pace(terms.per_minute)
+        if audit is not None:
+            self._believe(audit.catch_up())
 
-    def look(self) -> Look:
-        """Read the state, decide if something has changed, and act.
-
-        Raises
-        ------
-        SlurmError : Slurm does not answer.
-        """
-        terms, state = self._terms, look(self._terms.ask)
-        if self._audit is not None and self._audit.others_wrote:
-            self._take_over(self._audit)
+    def _look_at(self, state: SlurmState) -> Look:
+        terms = self._terms
         self._follow(state)
         offered = {job.name for job in state.jobs if self._offered(job, state.now)}
         as_if = replace(state, jobs=[self._as_if(job, state.now, offered) for job in state.jobs])
-        seen = window_of(
-            as_if, terms.partition, self._adviser.order, True, lambda job: job.name in offered,
-            self._adviser.keeps_limits, self._adviser.keeps_types,
-        )  # fmt: skip
+        seen = self._window(as_if, self._adviser.order, True, lambda job: job.name in offered)
         waiting = {seen.jobs[job].name: seen.jobs[job] for job in seen.window.queue.id.tolist()}
         short = [name for name in offered if seen.refused.get(name) == MORE_THAN_SERVE]
         self._short = {name: self._short.get(name, state.now) for name in short}
@@ -129,39 +63,29 @@ class Driver:
         if terms.longest_wait is not None:
             late = (name for name, job in waiting.items() if state.now - job.submit > terms.longest_wait)
             given_back += [name for name in late if name not in given_back]
-        plan = None if self._latest is None else self._slurms(self._latest, as_if, state.jobs)
+        plan = self._slurms_plan(as_if, state.jobs)
         if self._latest is not None and plan is not None:
             given_back += [name for name in self._latest.late(plan, list(waiting)) if name not in given_back]
         self._give_back(given_back, state)
         if given_back:
             self._decided = None
-            return Look(seen, [], [], [], given_back)
+            return Look(seen, given_back=given_back)
         names = {job.name: job.held for job in state.jobs if job.waits}
         adopted = self._keep({name: names[name] for name in (*waiting, *sorted(patient))}, state.now)
         if adopted and plan is not None and self._audit is not None:  # Slurm orders them once they are not held
             self._decided = None
-            return Look(seen, [], [], adopted, [])
+            return Look(seen, adopted=adopted)
         starts, stale, due = self._decide(seen, plan) if self._new(seen, plan) else ([], [], [])
         if due := [name for name in due if name in waiting]:
             self._give_back(due, state)
             self._decided = None
         return Look(seen, starts, stale, adopted, due)
 
-    def _slurms(self, latest: LatestStarts, as_if: SlurmState, jobs: list[SlurmJob]) -> Seen:
-        """All that waits, in the order of Slurm's priorities."""
-        limits, types = self._adviser.keeps_limits, self._adviser.keeps_types
-        seen = window_of(as_if, self._terms.partition, limits=limits, types=types)
-        latest.note(seen, jobs)
-        return seen
-
-    def _take_over(self, audit: Audit) -> None:
-        """Believe the log: of an earlier run, or with the lines of another process that has given jobs back."""
-        ledger = audit.catch_up()
+    def _believe(self, ledger: Ledger) -> None:
         self._leases, self._half, self._left = ledger.leases, ledger.half, ledger.left | self._left
         self._ran = {name: ledger.placed.get(name, [""])[-1] for name in ledger.ran}
         began = {name: since for name, (_, since) in self._started.items()}
         self._started = {name: (nodes, began.get(name, -1)) for name, nodes in ledger.started.items()}
-        self._decided = None
 
     def _offered(self, job: SlurmJob, now: int) -> bool:
         name = job.name
@@ -307,14 +231,6 @@ class Driver:
             for name in some:
                 del self._refused[name]
 
-    def _new(self, seen: Seen, plan: Seen | None) -> bool:
-        """Whether something has happened since the last decision, as in a replay; or to jobs that hold back others."""
-        if self._pace.spent:
-            return False
-        others = None if plan is None else plan.window.queue.id.tolist()
-        before, self._decided = self._decided, (events_of(seen), others)
-        return bool(before != self._decided) and len(seen.window.queue) > 0
-
     def _decide(self, seen: Seen, plan: Seen | None) -> tuple[list[Start], list[str], list[str]]:
         """What was started, what was not as it was, and what is to be given back as it would start too late."""
         advice = self._adviser.advise(seen)
@@ -322,26 +238,18 @@ class Driver:
         if self._latest is not None and plan is not None:
             kept = self._latest.keep(plan, kept.made)
         starts = [start for start in advice.starts if start.job.name in kept.made]
-        if self._audit is None:
-            return starts, [], kept.due
-        self._decided, decided = None, self._decided  # where Slurm does not answer, it is decided again
-        digest = note_decision(self._audit, seen, advice.starts, kept.kept_back)
-        made, stale = [], []
-        for start in starts:
-            name = start.job.name
-            others = self._audit.others_wrote  # as one that has given all jobs back while this process was stopped
-            if not others and not self._pace.spent and name in self._leases and still(start):
-                self._pace.note()
-                # Written down first: if the answer is lost, the nodes must not be offered again.
-                self._started[name], self._decided_at[name] = (start.where, -1), seen.window.now
-                if actions.start(self._audit, name, start.where, slurm_clock(), digest):
-                    made.append(start)
-                    self._ran.pop(name, None)
-                    del self._refused[name]
-                    continue
-                del self._started[name]
-                self._refused[name] += 1
-            stale.append(name)
-        if not stale:
-            self._decided = decided
+        made, stale = self._start_all(seen, advice.starts, starts, kept.kept_back)
         return made, stale, kept.due
+
+    def _is_ready(self, start: Start) -> bool:
+        return start.job.name in self._leases and still(start)
+
+    def _carry_out(self, audit: Audit, start: Start, now: int, digest: str) -> bool:
+        name = start.job.name
+        # Written down first: if the answer is lost, the nodes must not be offered again.
+        self._started[name], self._decided_at[name] = (start.where, -1), now
+        if actions.start(audit, name, start.where, slurm_clock(), digest):
+            self._ran.pop(name, None)
+            return True
+        del self._started[name]
+        return False

@@ -6,29 +6,25 @@ operators may set. Without Transom the factors stay as they are until `transom s
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
-
 from transom.errors import SlurmError
 from transom.slurm import actions
-from transom.slurm.acting import REFUSALS, Pace, events_of
+from transom.slurm.acting import REFUSALS, Actor, Look, Terms
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.commands import run_slurm
-from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
-from transom.slurm.drive import Look, Terms
+from transom.slurm.log.ledger import Ledger
+from transom.slurm.state import SlurmState
 from transom.slurm.window import window_of
 
 _FIRST = 50  # jobs that get a factor
 
 
-class Nudger:
-    """Looks at a Slurm again and again, and sets site factors.
+class Nudger(Actor):
+    """Sets the site factors of the first jobs.
 
     Parameters
     ----------
-    adviser, terms, audit : as of :class:`~transom.slurm.drive.Driver`.
     limit : the largest factor, of the job that should start first, > 0.
 
     Raises
@@ -37,38 +33,27 @@ class Nudger:
     """
 
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None, limit: int) -> None:
-        self._adviser, self._terms, self._audit, self._limit = adviser, terms, audit, limit
+        super().__init__(adviser, terms, audit)
+        self._limit = limit
         self._factors = {} if audit is None else audit.catch_up().factors
-        self._refused = Counter[str]()
-        self._pace = Pace(terms.per_minute)
-        self._decided: Any = None
         if "priority/multifactor" not in run_slurm("scontrol", "show", "config"):
             raise SlurmError("nudge needs PriorityType=priority/multifactor: other priorities have no site factor")
 
-    def look(self) -> Look:
-        """Read the state, decide if something has changed, and set factors.
+    def _believe(self, ledger: Ledger) -> None:
+        self._factors = ledger.factors
 
-        Raises
-        ------
-        SlurmError : Slurm does not answer.
-        """
-        selector = self._terms.selector
-        state = look(self._terms.ask)
-        if self._audit is not None and self._audit.others_wrote:
-            self._factors, self._decided = self._audit.catch_up().factors, None
-        types, where = self._adviser.keeps_types, self._terms.partition
-        seen = window_of(state, where, self._adviser.order, False, selector.takes, types=types)
-        window = seen.window
-        events = events_of(seen)
-        if events == self._decided or not len(window.queue):
-            return Look(seen, [], [], [], [])
+    def _look_at(self, state: SlurmState) -> Look:
+        types, only = self._adviser.keeps_types, self._terms.selector.takes
+        seen = window_of(state, self._terms.partition, self._adviser.order, only=only, types=types)
+        if not self._new(seen):
+            return Look(seen)
         advice = self._adviser.advise(seen)
         if self._audit is None:
-            self._decided = events
-            return Look(seen, advice.starts, [], [], [])
+            return Look(seen, advice.starts)
+        self._decided, decided = None, self._decided  # where not all is done, it is decided again
         note_decision(self._audit, seen, advice.starts)
         first = [start.job.name for start in advice.starts]
-        rest = [seen.jobs[job].name for job in window.queue.id.tolist()]
+        rest = [seen.jobs[job].name for job in seen.window.queue.id.tolist()]
         order = list(dict.fromkeys(first + rest))[:_FIRST]
         wanted = {name: self._limit * (_FIRST - rank) // _FIRST for rank, name in enumerate(order)}
         waiting = set(rest)
@@ -78,11 +63,11 @@ class Nudger:
             if self._factors.get(name, 0) == factor or self._refused[name] >= REFUSALS:
                 continue
             if self._pace.spent or self._audit.others_wrote:
-                return Look(seen, [], [], [], [])  # the rest is for the next look
+                return Look(seen)  # the rest is for the next look
             self._pace.note()
             if actions.nudge(self._audit, name, factor):
                 self._factors[name] = factor
             else:
                 self._refused[name] += 1
-        self._decided = events
-        return Look(seen, [], [], [], [])
+        self._decided = decided
+        return Look(seen)

@@ -8,22 +8,18 @@ where the job waits again after it ran.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
 
 from transom.slurm import actions
-from transom.slurm.acting import NAMED, REFUSALS, Pace, events_of, same_nodes, still
+from transom.slurm.acting import NAMED, REFUSALS, Look, Starter, Terms, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.answers import named_hosts
-from transom.slurm.audit import Audit, read_ledger
-from transom.slurm.consistency import look
-from transom.slurm.decisions import note_decision
-from transom.slurm.drive import FOREVER, PATIENCE, Look, Terms
+from transom.slurm.audit import Audit
+from transom.slurm.drive import FOREVER, PATIENCE
 from transom.slurm.jobs import SlurmJob
-from transom.slurm.latest.latest_starts import LatestStarts
+from transom.slurm.log.ledger import Ledger
 from transom.slurm.state import SlurmState
-from transom.slurm.window import Seen, window_of
+from transom.slurm.window import Seen
 
 _NEVER = -(1 << 40)
 
@@ -43,57 +39,37 @@ class _Names:
         return self.named[-1]
 
 
-class Namer:
-    """Looks at a Slurm again and again, and names nodes.
-
-    Parameters
-    ----------
-    adviser, terms, audit : as of :class:`~transom.slurm.drive.Driver`; all waiting jobs of the partition are decided
-        on, and the selected ones named.
-    """
+class Namer(Starter):
+    """Names the nodes of selected jobs; all waiting jobs of the partition are decided on."""
 
     def __init__(self, adviser: Adviser, terms: Terms, audit: Audit | None) -> None:
-        self._adviser, self._terms, self._audit = adviser, terms, audit
-        ledger = None if audit is None else read_ledger(audit.path)
-        self._names = dict[str, _Names]()
-        if ledger is not None:
+        super().__init__(adviser, terms, audit)
+        self._names, self._left = dict[str, _Names](), set[str]()
+        if audit is not None:
+            ledger = audit.catch_up()
             placed = {name: named for name, named in ledger.placed.items() if name not in ledger.left}
             self._names = {name: _Names(["", *named], -1, -1, name in ledger.ran) for name, named in placed.items()}
-        self._left = set(ledger.left) if ledger else set()
-        self._refused = Counter[str]()  # in a row
-        self._decided: Any = None
-        self._latest = None if terms.no_later is None else LatestStarts(terms.no_later)
-        self._pace = Pace(terms.per_minute)
+            self._left = set(ledger.left)
 
-    def look(self) -> Look:
-        """Read the state, decide if something has changed, name nodes, and take back what nobody wants any more.
+    def _believe(self, ledger: Ledger) -> None:
+        """Nothing: names that another process took back are seen to be gone."""
 
-        Raises
-        ------
-        SlurmError : Slurm does not answer.
-        """
-        state = look(self._terms.ask)
-        if self._audit is not None and self._audit.others_wrote:
-            self._audit.catch_up()  # names that another process took back are seen to be gone
-            self._decided = None
+    def _look_at(self, state: SlurmState) -> Look:
         self._follow(state)
         waiting = {job.name: job for job in state.jobs if job.waits}
         sure = self._sure(state)
-        jobs = [self._as_if(job, state.now, sure) for job in state.jobs]
-        limits, types = self._adviser.keeps_limits, self._adviser.keeps_types
-        where, as_if = self._terms.partition, replace(state, jobs=jobs)
-        seen = window_of(as_if, where, self._adviser.order, limits=limits, types=types)
-        if self._latest is not None:
-            plan = window_of(as_if, where, limits=limits, types=types)
-            self._latest.note(plan, state.jobs, lambda job: job.name not in self._names)
+        as_if = replace(state, jobs=[self._as_if(job, state.now, sure) for job in state.jobs])
+        seen = self._window(as_if, self._adviser.order)
+        self._slurms_plan(as_if, state.jobs, lambda job: job.name not in self._names)
         starts, stale = self._decide(seen) if self._new(seen) else ([], [])
-        return Look(seen, starts, stale, [], self._expire(waiting, state.now))
+        return Look(seen, starts, stale, given_back=self._expire(waiting, state.now))
 
     def _takes(self, job: SlurmJob, now: int) -> bool:
         longest = self._terms.longest_wait
         waited = longest is not None and now - job.submit > longest
         waited |= self._too_late(job, now)
-        return self._terms.selector.takes(job) and job.name not in self._left and not waited
+        refused = job.name in self._left or self._refused[job.name] >= REFUSALS  # as a job of somebody else
+        return self._terms.selector.takes(job) and not refused and not waited
 
     def _too_late(self, job: SlurmJob, now: int) -> bool:
         """Whether a job starts later than Slurm planned before it had nodes of ours; Slurm's plan now is with them."""
@@ -162,46 +138,32 @@ class Namer:
             return replace(job, state="RUNNING", start=now, end=end, held_nodes=self._names[job.name].nodes)
         return replace(job, asks={what: value for what, value in job.asks.items() if what != NAMED})
 
-    def _new(self, seen: Seen) -> bool:
-        """Whether something has happened since the last decision, as in a replay."""
-        if self._pace.spent:
-            return False
-        before, self._decided = self._decided, events_of(seen)
-        return bool(before != self._decided) and len(seen.window.queue) > 0
-
     def _decide(self, seen: Seen) -> tuple[list[Start], list[str]]:
         now, advice = seen.window.now, self._adviser.advise(seen)
-        starts = [start for start in advice.starts if self._takes(start.job, now)]
-        if self._audit is None:
-            return starts, []
-        self._decided, decided = None, self._decided  # where Slurm does not answer, it is decided again
-        digest = note_decision(self._audit, seen, advice.starts)
-        made, stale = [], []
-        for start in starts:
-            name, names = start.job.name, self._names.get(start.job.name)
-            if names is not None:
-                names.wanted = now
-                if same_nodes(names.nodes, start.where):
-                    names.since = now
-                    continue
-            others = self._audit.others_wrote  # as one that has taken all names back while this process was stopped
-            if not others and not self._pace.spent and still(start, names.nodes if names else ""):
-                self._pace.note()
-                before = names.named if names else [""]
-                # Noted first: if the answer is lost, either may hold.
-                self._names[name] = _Names([*before, start.where], now, now)
-                if actions.place(self._audit, name, start.where, digest):
-                    self._names[name].named = [start.where]
-                    made.append(start)
-                    del self._refused[name]
-                    continue
-                self._refused[name] += 1
-                if self._refused[name] >= REFUSALS:  # as a job of somebody else
-                    self._left.add(name)
-            stale.append(name)
-        if not starts:
-            self._decided = decided  # those that are named count as running from now on
-        return made, stale
+        return self._start_all(seen, advice.starts, [start for start in advice.starts if self._takes(start.job, now)])
+
+    def _stands(self, start: Start, now: int) -> bool:
+        names = self._names.get(start.job.name)
+        if names is None:
+            return False
+        names.wanted = now
+        same = same_nodes(names.nodes, start.where)
+        names.since = now if same else names.since
+        return same
+
+    def _is_ready(self, start: Start) -> bool:
+        names = self._names.get(start.job.name)
+        return still(start, names.nodes if names else "")
+
+    def _carry_out(self, audit: Audit, start: Start, now: int, digest: str) -> bool:
+        name = start.job.name
+        before = self._names[name].named if name in self._names else [""]
+        # Noted first: if the answer is lost, either may hold.
+        self._names[name] = _Names([*before, start.where], now, now)
+        if not actions.place(audit, name, start.where, digest):
+            return False
+        self._names[name].named = [start.where]
+        return True
 
     def _expire(self, waiting: dict[str, SlurmJob], now: int) -> list[str]:
         """Take names back that no look has wanted for a lease, and those of jobs that are not to be named any more."""

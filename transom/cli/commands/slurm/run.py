@@ -16,10 +16,8 @@ from transom.cli.options import completion, slurm
 from transom.cli.output.console import note, print_json, remark
 
 if TYPE_CHECKING:
-    from transom.slurm.drive import Driver, Look
+    from transom.slurm.acting import Actor, Look
     from transom.slurm.jobs import SlurmJob
-    from transom.slurm.nudge import Nudger
-    from transom.slurm.place import Namer
 
 _LIMIT = 1000
 _LONGEST = 60.0  # between two looks while Slurm does not answer [s]
@@ -113,10 +111,11 @@ def command(
     from transom._system.service import notify
     from transom._system.signals import uninterrupted
     from transom.errors import SlurmError, SpecError
+    from transom.slurm.acting import Terms
     from transom.slurm.advice import Adviser
     from transom.slurm.audit import Audit
     from transom.slurm.consistency import look
-    from transom.slurm.drive import Driver, Terms
+    from transom.slurm.drive import Driver
     from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import Guarded
     from transom.slurm.lock import alone
@@ -140,7 +139,7 @@ def command(
     def takes(job: SlurmJob) -> bool:
         return releases and selector.takes_hold(job, where, user)
 
-    def actor(log: Audit | None) -> Driver | Namer | Nudger:
+    def actor(log: Audit | None) -> Actor:
         if mode is Mode.nudge:
             return Nudger(adviser, terms, log, limit)
         return Driver(adviser, terms, log) if mode is Mode.drive else Namer(adviser, terms, log)
@@ -178,9 +177,7 @@ def command(
             slurm.tell_head(log)
 
 
-def _loop(
-    driver: Driver | Namer | Nudger, every: float, rounds: int | None, json: bool, alive: Any, most: float = _LONGEST
-) -> None:
+def _loop(actor: Actor, every: float, rounds: int | None, json: bool, alive: Any, most: float = _LONGEST) -> None:
     """Look again and again; after a look that Slurm did not answer, after twice the time, ``most`` seconds at most."""
     from transom._system.service import notify
     from transom.errors import SlurmError
@@ -192,7 +189,7 @@ def _loop(
         notify("WATCHDOG=1")
         done += 1
         try:
-            look = driver.look()
+            look = actor.look()
         except SlurmError as error:
             note(str(error))
             pause = min(2 * pause, max(every, min(most, _LONGEST)))
