@@ -21,7 +21,7 @@ from transom.simulation.nodes.typed import Wants
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
-from transom.slurm.jobs import FIELDS, SEPARATOR, jobs_of_json, jobs_of_squeue
+from transom.slurm.jobs import POLLED, SEPARATOR, jobs_of_json, jobs_of_squeue
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import window_of
 from transom.traces.records.hostlist import hosts
@@ -130,7 +130,7 @@ def test_the_recorded_answers_tell_of_them() -> None:
         (read,) = jobs_of_json([{"job_id": 5, "job_state": ["PENDING"], "minimum_switches": told}])
         assert read.most_leaves == 2
     for value, most in (("1", 1), ("N/A", None), ("0", None)):
-        values = {**dict.fromkeys(FIELDS, ""), "number": "5", "state": "PENDING", "limits on switches": value}
+        values = {**dict.fromkeys(POLLED, ""), "raw": "5", "state": "PENDING", "switches": value}
         (read,) = jobs_of_squeue([SEPARATOR.join([*values.values(), ""])])
         assert read.most_leaves == most
 

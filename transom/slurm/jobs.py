@@ -11,6 +11,7 @@ from typing import Any
 from transom._system.wording import digits
 from transom.slurm.answers import UNKNOWN, number
 from transom.traces.records.slurm_text.documents import number_of, stated
+from transom.traces.records.slurm_text.job_fields import RECORDED, WAITING
 from transom.traces.records.slurm_text.tokens import Record
 from transom.traces.records.values import amount, instant, seconds, state, tres
 
@@ -22,54 +23,24 @@ HANDED = "transom"
 _TASKS = 1 << 32  # an array's tasks that have no number of their own yet are numbered above those of all jobs
 _MOST = 1 << 22  # tasks of an array
 
-FIELDS = {
-    "number": "JobId", "name": "JobArrayId", "array": "ArrayJobId", "task": "ArrayTaskId", "state": "State",
-    "partition": "Partition", "user": "UserName", "uid": "UserId", "limit": "TimeLimit", "nodes": "NumNodes",
-    "most": "MaxNodes", "cpus": "NumCPUs", "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime",
-    "end": "EndTime", "priority": "PriorityLong", "reason": "Reason", "features": "Feature",
-    "gres_node": "tres-per-node", "gres_job": "tres-per-job", "gres_socket": "tres-per-socket",
-    "gres_task": "tres-per-task", "licences": "Licenses", "reservations": "Reservation",
-    "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemory", "held_nodes": "NodeList",
-    "named nodes": "ReqNodes", "limits on switches": "ReqSwitch", "heterogeneous jobs": "HetJobId",
-    "contiguous nodes": "Contiguous", "planned": "SchedNodes", "resources": "tres-alloc",
-}  # fmt: skip
-"""Our names of the fields that ``squeue -O`` is asked for; none of them holds free text."""
+POLLED = (
+    "raw", "job", "array_job", "array_task", "state", "partition", "user", "uid", "limit", "nnodes", "max_nodes",
+    "ncpus", "submit", "eligible", "start", "end", "priority", "reason", "features", "node_gres", "job_gres",
+    "socket_gres", "task_gres", "licences", "reservation", "dependency", "sharing", "memory_node", "nodes",
+    "req_node_list", "switches", "het_job", "contiguous", "planned", "req_tres",
+)  # fmt: skip
+"""The fields that ``squeue -O`` is asked for; none of them holds free text."""
+_FIELDS = {
+    name: (RECORDED | WAITING)[name] for name in (*POLLED, "owner", "array_tasks", "excluded", "looked", "comment")
+}
 
-_RECORD = {
-    "number": "JobId", "array": "ArrayJobId", "task": "ArrayTaskId", "state": "JobState", "partition": "Partition",
-    "user": "UserId", "limit": "TimeLimit", "nodes": "NumNodes", "cpus": "NumCPUs", "submit": "SubmitTime",
-    "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "priority": "Priority", "reason": "Reason",
-    "features": "Features", "gres_node": "TresPerNode", "gres_job": "TresPerJob",
-    "gres_socket": "TresPerSocket", "gres_task": "TresPerTask", "licences": "Licenses",
-    "reservations": "Reservation", "dependencies": "Dependency", "sharing": "OverSubscribe", "memory": "MinMemoryNode",
-    "held_nodes": "NodeList", "named nodes": "ReqNodeList", "excluded nodes": "ExcNodeList",
-    "limits on switches": "Switches", "heterogeneous jobs": "HetJobId", "contiguous nodes": "Contiguous",
-    "looked": "LastSchedEval", "planned": "SchedNodeList", "comment": "Comment", "resources": "ReqTRES",
-}  # fmt: skip
-_JSON = {
-    "number": "job_id", "array": "array_job_id", "task": "array_task_id", "partition": "partition",
-    "user": "user_name", "uid": "user_id", "limit": "time_limit", "nodes": "node_count", "most": "max_nodes",
-    "cpus": "cpus", "submit": "submit_time", "eligible": "eligible_time", "start": "start_time", "end": "end_time",
-    "priority": "priority", "reason": "state_reason", "features": "features", "gres_node": "tres_per_node",
-    "gres_job": "tres_per_job", "gres_socket": "tres_per_socket",
-    "gres_task": "tres_per_task", "licences": "licenses", "reservations": "resv_name",
-    "dependencies": "dependency", "memory": "memory_per_node", "held_nodes": "nodes", "named nodes": "required_nodes",
-    "excluded nodes": "excluded_nodes", "limits on switches": "required_switches", "heterogeneous jobs": "het_job_id",
-    "looked": "last_sched_evaluation", "planned": "scheduled_nodes", "comment": "comment",
-    "resources": "tres_req_str",
-}  # fmt: skip
 GENERIC = "generic resources"
 """What a job asks for that is neither cores nor memory."""
-_GRES = ("gres_node", "gres_job", "gres_socket", "gres_task")
+_GRES = ("node_gres", "job_gres", "socket_gres", "task_gres")
 _ASKED = {
-    GENERIC: _GRES,
-    **{
-        name: (name,)
-        for name in (
-            "features", "reservations", "dependencies", "named nodes", "excluded nodes", "limits on switches",
-            "contiguous nodes", "heterogeneous jobs",
-        )
-    },
+    GENERIC: _GRES, "features": ("features",), "reservations": ("reservation",), "dependencies": ("dependency",),
+    "named nodes": ("req_node_list",), "excluded nodes": ("excluded",), SWITCHES: ("switches",),
+    "contiguous nodes": ("contiguous",), "heterogeneous jobs": ("het_job",),
 }  # fmt: skip
 
 
@@ -153,7 +124,7 @@ def hands_over(comment: str) -> bool:
 
 
 def handed_over(lines: Iterable[str]) -> frozenset[str]:
-    """The jobs of the lines of ``squeue -o '%i|%k'`` whose comments hand them over, separated as in FIELDS.
+    """The jobs of the lines of ``squeue -o '%i|%k'`` whose comments hand them over, separated like others.
 
     A comment is free text, and may pretend to be the line of another job: a job counts only if all lines that begin
     with its name say so, for one of them is its own.
@@ -168,7 +139,7 @@ def handed_over(lines: Iterable[str]) -> frozenset[str]:
 def jobs_of_squeue(
     lines: Iterable[str], excluding: frozenset[str] = frozenset(), handed: frozenset[str] = frozenset()
 ) -> Iterator[SlurmJob]:
-    """Jobs of the lines of ``squeue -O`` with :data:`FIELDS`; the others name those that exclude nodes, and those
+    """Jobs of the lines of ``squeue -O`` with :data:`POLLED`; the others name those that exclude nodes, and those
     that are handed over.
 
     ``squeue -O`` does not know excluded nodes, and ``squeue -o`` not the most nodes: each is asked for its own.
@@ -182,24 +153,24 @@ def jobs_of_squeue(
 def _jobs_of_line(line: str, excludes: bool, handed: bool) -> tuple[SlurmJob, ...]:
     """The jobs of a line of ``squeue``; most lines of a long queue are those of the look before."""
     values = line.split(SEPARATOR)
-    if len(values) <= len(FIELDS):
+    if len(values) <= len(POLLED):
         return ()  # of another form, or cut short
-    fields = dict(zip(FIELDS, values, strict=False))
+    fields = dict(zip(POLLED, values, strict=False))
     if excludes:
-        fields["excluded nodes"] = "stated"
+        fields["excluded"] = "stated"
     fields["comment"] = HANDED if handed else ""
-    if tres(fields["resources"]).cores >= _count(fields["nodes"]):
-        fields["resources"] = ""  # squeue also reports a most of sbatch -n40, whose nodes follow from its cores
+    if tres(fields["req_tres"]).cores >= _count(fields["nnodes"]):
+        fields["req_tres"] = ""  # squeue also reports a most of sbatch -n40, whose nodes follow from its cores
     return tuple(_jobs(fields))
 
 
 def jobs_of_records(records: Iterable[Record]) -> Iterator[SlurmJob]:
     """Jobs of ``scontrol show job``."""
     for record in records:
-        fields = {ours: record.get(theirs.lower(), "") for ours, theirs in _RECORD.items()}
-        user = re.fullmatch(r"(.*)\((\d+)\)", fields["user"])
-        fields["user"], fields["uid"] = (user[1], user[2]) if user else (fields["user"], "")
-        fields["nodes"], _, fields["most"] = fields["nodes"].partition("-")
+        fields = {name: record.get(names.keys[0].lower(), "") for name, names in _FIELDS.items() if names.keys}
+        user = re.fullmatch(r"(.*)\((\d+)\)", fields["owner"])
+        fields["user"], fields["uid"] = (user[1], user[2]) if user else (fields["owner"], "")
+        fields["nnodes"], _, fields["max_nodes"] = fields["nnodes"].partition("-")
         yield from _jobs(fields)
 
 
@@ -208,24 +179,27 @@ def jobs_of_json(jobs: Iterable[Any]) -> Iterator[SlurmJob]:
     for job in jobs:
         if not isinstance(job, dict):
             continue
-        fields: dict[str, Any] = {ours: job.get(theirs) for ours, theirs in _JSON.items()}
+        fields: dict[str, Any] = {name: _first(job, names.places) for name, names in _FIELDS.items()}
         states = job.get("job_state")
         listed = states if isinstance(states, list) else [states]
         fields["state"] = next((each for each in listed if each == "COMPLETING"), listed[0] if listed else "")
-        fields["contiguous nodes"] = "1" if job.get("contiguous") is True else ""
+        fields["contiguous"] = "1" if job.get("contiguous") is True else ""
         sharing = {*_words(job.get("shared")), *_words(job.get("exclusive"))}
         fields["sharing"] = "TOPO" if "topo" in sharing else "NO" if sharing & _WHOLE else "OK"
         fields["limit"] = number(job.get("time_limit"))
         fields["limit"] *= 60 if fields["limit"] > 0 else 1
         if number_of(job.get("time_limit")) == "UNLIMITED" and fields["state"] in _UNENDED:
             fields["end"] = None  # that of a year is reported
-        if fields[SWITCHES] is None:
-            fields[SWITCHES] = job.get("minimum_switches")  # up to data_parser/v0.0.41
-        if number(fields["array"]) > 0 and not stated(fields["task"]):
-            fields["task"] = job.get("array_task_string")
+        if number(fields["array_job"]) > 0 and not stated(fields["array_task"]):
+            fields["array_task"] = fields["array_tasks"]
         if job.get("hold") is True:
             fields["priority"] = 0
         yield from _jobs(fields)
+
+
+def _first(job: Mapping[str, Any], places: Iterable[str]) -> Any:
+    """What stands in the first of some places; none of a running Slurm's jobs is within an object."""
+    return next((value for place in places if (value := job.get(place)) is not None), None)
 
 
 _UNENDED = frozenset(("PENDING", "RUNNING", "SUSPENDED", "CONFIGURING"))
@@ -238,12 +212,12 @@ def _words(value: Any) -> set[str]:
 
 def _jobs(fields: Mapping[str, Any]) -> Iterator[SlurmJob]:
     """The job of a record, or the tasks of an array."""
-    number_ = number(fields["number"])
+    number_ = number(fields["raw"])
     if number_ <= 0:
         return
-    array, tasks = number(fields.get("array")), stated(fields.get("task"))
-    least, most = max(_count(fields["nodes"]), 1), _count(fields.get("most"))
-    if 0 < (asked := tres(stated(fields.get("resources"))).nodes) < least <= most:
+    array, tasks = number(fields.get("array_job")), stated(fields.get("array_task"))
+    least, most = max(_count(fields["nnodes"]), 1), _count(fields.get("max_nodes"))
+    if 0 < (asked := tres(stated(fields.get("req_tres"))).nodes) < least <= most:
         least = asked  # of a range of nodes Slurm reports the end alone, once it has planned the job
     asks = {name: value for name in _ASKED if (value := _asked(fields, name))}
     sharing = stated(fields["sharing"]).upper()
@@ -263,17 +237,17 @@ def _jobs(fields: Mapping[str, Any]) -> Iterator[SlurmJob]:
         limit=fields["limit"] if isinstance(fields["limit"], int) else _or_unknown(seconds(stated(fields["limit"]))),
         nodes=least,
         most=max(most, least),
-        cpus=max(_count(fields["cpus"]), 0),
-        memory=_memory(fields["memory"]),
+        cpus=max(_count(fields["ncpus"]), 0),
+        memory=_memory(fields["memory_node"]),
         priority=_count(fields["priority"]),
         reason=stated(fields["reason"]).split(",")[0],
         shares=sharing not in ("NO", "TOPO"),
-        held_nodes=stated(fields["held_nodes"]),
+        held_nodes=stated(fields["nodes"]),
         planned=stated(fields.get("planned")),
         licences=stated(fields["licences"]),
         asks=asks,
         looked=_time(fields.get("looked")),
-        gres="" if any(_asks_for(fields, name) for name in _GRES[1:]) else _asks_for(fields, "gres_node"),
+        gres="" if any(_asks_for(fields, name) for name in _GRES[1:]) else _asks_for(fields, "node_gres"),
         handed=hands_over(stated(fields.get("comment"))),
     )
     if array <= 0 or not tasks:

@@ -17,6 +17,7 @@ from transom.slurm.jobs import SEPARATOR, SlurmJob
 from transom.slurm.nodes import SlurmNode, nodes_of
 from transom.slurm.site import Licence, Partition, Reservation, Switch
 from transom.traces.records.slurm_text.documents import PLACES, json_records, stated
+from transom.traces.records.slurm_text.job_fields import RECORDED, WAITING
 from transom.traces.records.slurm_text.tokens import (
     BLOCK,
     JOB,
@@ -90,7 +91,8 @@ def ask_jobs(states: str = "") -> list[SlurmJob]:
 
 def _jobs_listed(states: str, *which: str) -> list[SlurmJob]:
     """The jobs that ``squeue`` lists with some options."""
-    form = ",".join(f"{name}:{SEPARATOR}" for name in slurm_jobs.FIELDS.values())
+    every = RECORDED | WAITING
+    form = ",".join(f"{every[name].asked}:{SEPARATOR}" for name in slurm_jobs.POLLED)
     asked = ("squeue", "-a", "-h", *which)
     excluding = run_slurm(*asked, "-t", "PD", "-o", f"%i{SEPARATOR}%x").splitlines()
     named = frozenset(line.split(SEPARATOR)[0] for line in excluding if stated(line.partition(SEPARATOR)[2]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from transom.errors import TraceError
 from transom.traces.records.findings import Findings, quoted
+from transom.traces.records.slurm_text.job_fields import RECORDED
 from transom.traces.records.surplus import Found, columns_of, fitted
 
 if TYPE_CHECKING:
@@ -17,57 +18,7 @@ if TYPE_CHECKING:
 LINE = "line"
 """The column with the number of each record's line."""
 
-FIELDS = {
-    "job": ("jobid", "id"),
-    "raw": ("jobidraw",),
-    "array_job": ("arrayjobid",),
-    "array_task": ("arraytaskid",),
-    "het_job": ("hetjobid",),
-    "submit": ("submit", "submittime"),
-    "eligible": ("eligible", "eligibletime"),
-    "start": ("start", "starttime"),
-    "end": ("end", "endtime"),
-    "elapsed": ("elapsed", "time", "timeused", "runtime"),
-    "elapsed_raw": ("elapsedraw",),
-    "suspended": ("suspended",),
-    "limit": ("timelimit",),
-    "limit_raw": ("timelimitraw",),
-    "nnodes": ("nnodes", "nodes", "numnodes", "nodecnt"),
-    "alloc_nodes": ("allocnodes",),
-    "req_nodes": ("reqnodes", "minnodes"),
-    "ncpus": ("ncpus", "cpus", "numcpus", "proccnt"),
-    "alloc_cpus": ("alloccpus",),
-    "req_cpus": ("reqcpus",),
-    "alloc_tres": ("alloctres", "tresalloc", "tres"),
-    "req_tres": ("reqtres",),
-    "gres": ("allocgres",),
-    "node_gres": ("gres", "trespernode"),
-    "req_gres": ("reqgres",),
-    "job_gres": ("tresperjob",),
-    "socket_gres": ("trespersocket",),
-    "task_gres": ("trespertask",),
-    "tasks": ("tasks", "numtasks"),
-    "sockets_per_node": ("socketspernode", "socks/node"),
-    "req_mem": ("reqmem",),
-    "partition": ("partition", "queue"),
-    "qos": ("qos",),
-    "account": ("account",),
-    "user": ("user", "username"),
-    "uid": ("uid", "userid"),
-    "group": ("group", "groupname"),
-    "state": ("state", "statecompact", "st", "jobstate"),
-    "name": ("jobname", "name"),
-    "nodes": ("nodelist", "nodelist(reason)"),
-    "req_node_list": ("reqnodelist", "req_nodes"),
-    "reservation": ("reservation", "reservationname"),
-    "dependency": ("dependency",),
-    "restarts": ("restarts", "restartcnt"),
-    "priority": ("priority", "prioritylong"),
-    "cluster": ("cluster",),
-}
-"""Fields of a record, and what headers call them, without case, blanks and underscores."""
-
-_FIELD = {name: field for field, names in FIELDS.items() for name in names}
+_FIELD = {header: field for field, names in RECORDED.items() for header in names.headers}
 _DELIMITER = r'(?!%-?\d)[^A-Za-z0-9_ "(\r\n]'
 _FIRST = rf'\s*"?(?:[A-Za-z_]+(?:\([A-Za-z]+\)|%-?\d+)?)?"?({_DELIMITER}+)'
 """The first heading, if the first column has one, and what follows it, which is one delimiter or several."""

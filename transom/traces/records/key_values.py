@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING
 from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.hostlist import hosts
+from transom.traces.records.slurm_text.job_fields import RECORDED
 from transom.traces.records.values import RUNNING, WAITING, gpus
 
 if TYPE_CHECKING:
     import polars as pl
 
 _KEYS = {
-    "raw": "JobId", "array_job": "ArrayJobId", "array_task": "ArrayTaskId", "het_job": "HetJobId",
-    "submit": "SubmitTime", "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "elapsed": "RunTime",
-    "limit": "TimeLimit", "nnodes": "(?:NumNodes|NodeCnt)", "ncpus": "(?:NumCPUs|ProcCnt)",
-    "alloc_tres": "(?:AllocTRES|TRES|Tres)", "req_tres": "ReqTRES", "gres": "JOB_GRES",
-    "node_gres": "(?:TresPerNode|Gres)", "job_gres": "TresPerJob", "socket_gres": "TresPerSocket",
-    "task_gres": "TresPerTask", "tasks": "NumTasks", "sockets_per_node": "Socks/Node", "partition": "Partition",
-    "qos": "QOS", "account": "Account", "owner": "UserId", "group": "GroupId", "state": "JobState",
-    "nodes": "NodeList", "req_node_list": "ReqNodeList", "reservation": "(?:Reservation|ReservationName)",
-    "dependency": "Dependency", "restarts": "Restarts", "priority": "Priority", "cluster": "Cluster",
-    "memory_node": "MinMemoryNode", "memory_core": "MinMemoryCPU", "last_suspended": "SuspendTime",
-    "before": "SecsPreSuspend",
-}  # fmt: skip
+    field: names.keys[0] if len(names.keys) == 1 else f"(?:{'|'.join(names.keys)})"
+    for field, names in RECORDED.items()
+    if names.keys
+}
 """The key of each field, as a regular expression."""
 
 _NAME = r"^(.*? )(?:JobName=(.*) (UserId=.*)|Name=(.*) (JobState=.*))$"

@@ -25,54 +25,13 @@ from transom.traces.records.delimited import LINE
 from transom.traces.records.findings import Findings
 from transom.traces.records.json_elements import FULL, GOES_ON, TOO_DEEP, Progress, scan
 from transom.traces.records.slurm_text.documents import number_of
+from transom.traces.records.slurm_text.job_fields import RECORDED
 from transom.traces.records.values import gpus
 
 if TYPE_CHECKING:
     import polars as pl
 
-_PLACES = {
-    "raw": ("job_id",),
-    "array_job": ("array.job_id", "array_job_id"),
-    "array_task": ("array.task_id", "array_task_id"),
-    "array_tasks": ("array.task", "array_task_string"),
-    "het_job": ("het.job_id", "het_job_id"),
-    "submit": ("time.submission", "submit_time"),
-    "eligible": ("time.eligible", "eligible_time"),
-    "start": ("time.start", "start_time"),
-    "end": ("time.end", "end_time"),
-    "elapsed_raw": ("time.elapsed",),
-    "suspended": ("time.suspended",),
-    "limit_raw": ("time.limit", "time_limit"),
-    "alloc_nodes": ("allocation_nodes", "job_resources.allocated_hosts"),
-    "nnodes": ("node_count",),
-    "ncpus": ("cpus", "job_resources.allocated_cpus", "job_resources.allocated_cores"),
-    "req_cpus": ("required.CPUs",),
-    "alloc_tres": ("tres.allocated", "tres_alloc_str"),
-    "req_tres": ("tres.requested", "tres_req_str"),
-    "job_gres": ("tres_per_job",),
-    "node_gres": ("tres_per_node",),
-    "socket_gres": ("tres_per_socket",),
-    "task_gres": ("tres_per_task",),
-    "tasks": ("tasks",),
-    "sockets_per_node": ("sockets_per_node",),
-    "partition": ("partition",),
-    "qos": ("qos",),
-    "account": ("account", "association.account"),
-    "user": ("user", "user_name", "association.user"),
-    "uid": ("user_id",),
-    "group": ("group", "group_name"),
-    "name": ("name",),
-    "nodes": ("nodes", "job_resources.nodes"),
-    "req_node_list": ("required_nodes",),
-    "reservation": ("reservation.name", "resv_name"),
-    "dependency": ("dependency",),
-    "restarts": ("restart_cnt",),
-    "priority": ("priority",),
-    "cluster": ("cluster",),
-    "memory_node": ("required.memory_per_node", "memory_per_node"),
-    "memory_core": ("required.memory_per_cpu", "memory_per_cpu"),
-    "memory": ("required.memory",),
-}
+_PLACES = {field: names.places for field, names in RECORDED.items() if names.places}
 _NUMBERS = frozenset(
     ("raw", "array_job", "array_task", "het_job", "submit", "eligible", "start", "end", "elapsed_raw", "suspended",
      "limit_raw", "alloc_nodes", "nnodes", "ncpus", "req_cpus", "tasks", "sockets_per_node", "uid", "restarts",

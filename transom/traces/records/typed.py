@@ -65,7 +65,7 @@ def typed(raw: pl.DataFrame, path: str, reading: Reading, findings: Findings) ->
 
     Parameters
     ----------
-    raw : fields of records as text (:data:`~transom.traces.records.delimited.FIELDS`), and their ``line``.
+    raw : fields as text (:data:`~transom.traces.records.slurm_text.job_fields.RECORDED`), and the ``line`` of each.
     path : the file, for messages.
     reading : how texts are read.
     findings : takes repairs, and records without a job or with times that cannot be read. They are left out.
