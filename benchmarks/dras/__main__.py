@@ -1,6 +1,17 @@
-"""Experiments of Fan et al. (2021), one command each.
+r"""Experiments of Fan et al. (2021), one command each.
 
-python -m benchmarks.dras protocol theta_2022.swf.gz --agents out/dras --rows out/theta.csv
+python -m benchmarks.dras train theta_2022.swf.gz --out out/dras
+python -m benchmarks.dras cards theta_2022.swf.gz
+python -m benchmarks.dras protocol theta_2022.swf.gz --agents out/dras --rows out/dras/theta_2022.csv
+python -m benchmarks.dras check --rows out/dras/theta_2022.csv --trained out/dras/trained.csv
+python -m benchmarks.dras curves orders theta_2022.swf.gz --seeds 5 --synthetic 20 \
+    --rows out/dras/training_order.csv --out out/dras/4.png
+python -m benchmarks.dras curves methods theta_2022.swf.gz --seeds 3 --synthetic 20 \
+    --rows out/dras/learning_curves.csv --out out/dras/5.png
+python -m benchmarks.dras kiviat --rows out/dras/theta_2022.csv --out out/dras/6.png
+python -m benchmarks.dras waits theta_2022.swf.gz --agents out/dras --out out/dras
+python -m benchmarks.dras adaptation theta_2022.swf.gz --agents out/dras --seeds 3 --rates 1e-4 1e-3 \
+    --out out/dras/9.png
 """
 
 from __future__ import annotations
