@@ -31,6 +31,7 @@ from transom.models.window import Window
 _EXACT = 2**53  # sums below it are exact in double precision, in which fronts are filtered
 _DEFAULT: Any = None  # what a field that may be left out is until the constructor has filled it in
 _AT_ONCE = 2**18  # pairs of a selection and a job that are compared at once
+_ONE_BY_ONE = 500  # jobs that are asked whether they fit until it is asked again which may fit at all
 _SHOWN = 3  # broken conditions of one kind that a message names
 
 
@@ -214,13 +215,17 @@ class Selection(Frozen):
         chosen = np.array(selections, dtype=bool)
         room = self.capacity - self.used(chosen)
         while True:
-            added = False
-            for job in self._addable(chosen, room):
-                fits = self._fits(job, chosen, room)
-                if fits.any():
-                    chosen[fits, job] = True
-                    room[fits] -= self.demands[job]
-                    added = True
+            added, jobs = False, self._addable(chosen, room)
+            while jobs:
+                some, jobs = jobs[:_ONE_BY_ONE], jobs[_ONE_BY_ONE:]
+                for job in some:
+                    fits = self._fits(job, chosen, room)
+                    if fits.any():
+                        chosen[fits, job] = True
+                        room[fits] -= self.demands[job]
+                        added = True
+                if jobs:  # of thousands most fit nowhere once hundreds have been added
+                    jobs = [job for job in self._addable(chosen, room) if job > some[-1]]
             # A job may come before one that it requires: once more, then.
             if not added or not self.requires:
                 return chosen

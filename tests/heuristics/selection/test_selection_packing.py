@@ -63,10 +63,9 @@ def test_it_packs_as_plain_python_does() -> None:
             assert solve(problem, "dot-product").status == "infeasible"
             continue
         packs += 1
-        assert set(np.flatnonzero(packed(problem)).tolist()) == plainly_packed(problem)
-        assert np.array_equal(problem.greedy_complete(packed(problem)[None]), packed(problem)[None]), (
-            "nothing more fits"
-        )
+        found = packed(problem, Stop().start(problem))
+        assert set(np.flatnonzero(found).tolist()) == plainly_packed(problem)
+        assert np.array_equal(problem.greedy_complete(found[None]), found[None]), "nothing more fits"
     assert packs > 150
 
 
@@ -137,3 +136,11 @@ def test_what_cannot_be_is_refused() -> None:
     ):
         with pytest.raises(SpecError, match=message):
             registry.make(registry.SOLVERS, f"multisched:{bad}")
+
+
+def test_when_the_time_is_over_the_dot_product_leaves_the_rest_to_the_queue() -> None:
+    problem = Selection([[1, 1], [6, 6], [5, 5]], [6, 6])
+    assert solve(problem, "dot-product").solution.selections.tolist() == [[False, True, False]]
+    ticking = iter([0.0])
+    late = solve(problem, "dot-product", Stop(seconds=1), clock=lambda: next(ticking, 9.0))
+    assert late.solution.selections.tolist() == [[True, False, True]]

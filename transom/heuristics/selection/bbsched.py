@@ -171,9 +171,13 @@ class _Population:
         self._step = max(1, min(_WORK // work, _ROWS // size))
         rows, values = np.zeros((2 * size, jobs), np.bool_), np.zeros((2 * size, reduced.objectives.shape[1]), np.int64)
         self._members = Members(rows, values, np.zeros(2 * size, np.int64), reduced.objectives)
-        alone = self._arrays.one_hot()
-        asked = alone @ self._arrays.demands if len(self._arrays.parents) else self._arrays.demands
-        first = alone[(asked <= self._arrays.room).all(axis=1)]
+        first = np.empty((0, jobs), np.bool_)
+        for begin in range(0, jobs, size):  # as many as there is room for
+            if len(first) >= size:
+                break
+            alone = self._arrays.one_hot(begin, begin + size)
+            asked = alone @ self._arrays.demands if len(self._arrays.parents) else self._arrays.demands[begin:][:size]
+            first = np.concatenate((first, alone[(asked <= self._arrays.room).all(axis=1)]))
         if budget.solution is not None:
             first = np.concatenate((budget.solution.selections[:, reduced.jobs], first))
         drawn = np.zeros((max(0, size - len(first)), jobs), np.bool_)
@@ -255,12 +259,18 @@ def _feasible(row: BoolArray, demands: IntArray, room: IntArray, parents: IntArr
 @compiled
 def _draw(rows: BoolArray, orders: IntArray, demands: IntArray, room: IntArray, parents: IntArray) -> None:
     for row in range(len(rows)):
-        chosen = rows[row]
+        chosen, left = rows[row], room.copy()
         for job in orders[row]:
-            chosen[job] = True
-            if not _feasible(chosen, demands, room, parents):
-                chosen[job] = False
+            fits = True
+            for r in range(len(room)):
+                fits = fits and demands[job, r] <= left[r]
+            for pair in range(len(parents)):
+                fits = fits and (parents[pair, 0] != job or chosen[parents[pair, 1]])
+            if not fits:
                 break
+            chosen[job] = True
+            for r in range(len(room)):
+                left[r] -= demands[job, r]
 
 
 @compiled

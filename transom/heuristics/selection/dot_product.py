@@ -25,7 +25,8 @@ class DotProduct(TakesAll):
 
     where :math:`T_r` is the resource's total and :math:`f_r` what is left of it by then: both are shares of the
     machine, so that units do not matter. Forced jobs come first, ties go to the earlier job. A front of one
-    point; the objectives do not matter. It takes O(n²m) time for n jobs and m resources and counts no iterations.
+    point; the objectives do not matter. It takes O(n²m) time for n jobs and m resources; when that is over, the other
+    jobs follow in the order of the queue. It counts no iterations.
 
     References
     ----------
@@ -46,11 +47,11 @@ class DotProduct(TakesAll):
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if not presolve(problem, budget):
-            budget.found(problem.front(packed(problem)[None, :]))
+            budget.found(problem.front(packed(problem, budget)[None, :]))
 
 
-def packed(problem: Selection) -> BoolArray:
-    """The choice by dot product of a selection whose forced jobs fit, shape ``(jobs,)``."""
+def packed(problem: Selection, budget: Budget) -> BoolArray:
+    """The choice by dot product of a selection whose forced jobs fit, as far as there is time, shape ``(jobs,)``."""
     chosen = forced_jobs(problem)
     totals = np.maximum(problem.totals, 1).astype(np.float64)
     shares = problem.demands / totals
@@ -65,7 +66,7 @@ def packed(problem: Selection) -> BoolArray:
         # What does not fit now never fits again.
         left &= (problem.demands <= room).all(axis=1)
         open_ = np.flatnonzero(left & (missing == 0))
-        if not len(open_):
+        if not len(open_) or budget.seconds_left() == 0:
             return chosen
         job = int(open_[(shares[open_] @ (room / totals)).argmax()])
         chosen[job], left[job] = True, False

@@ -27,6 +27,7 @@ _PATIENCE = 100  # generations that add nothing to the archive, where the budget
 _STAGNATION = 20  # generations in a row without a new child, after which the search ends
 _WEIGHTINGS = 8  # greedy rows by random weightings, per objective
 _BATCHES = 2  # children of a generation, as a multiple of the population
+_PER_PAIR = 2e-9  # what the row by dot product takes, for each pair of jobs [s]
 _WORK = 1 << 20  # entries looked at between two looks at the clock: a few milliseconds
 
 
@@ -126,24 +127,27 @@ class _Search:
         arrays, rng = self.arrays, self.rng
         objectives = arrays.gains.shape[1]
         pure = np.concatenate((np.eye(objectives), np.full((1, objectives), 1 / objectives)))
-        rows = [arrays.greedy(_efficiency(arrays, pure)), arrays.by_dot_product()[None]]
-        self.archive.add(np.concatenate(rows))
+        rows = [arrays.greedy(_efficiency(arrays, pure))]
+        self.archive.add(rows[0])
+        if not self.budget.short(_PER_PAIR * arrays.jobs**2):
+            rows.append(arrays.by_dot_product()[None])
+            self.archive.add(rows[1])
         self.reporter.report(self.archive)
         weights = rng.exponential(size=(_WEIGHTINGS * objectives, objectives))
-        alone = arrays.one_hot()
-        # Scores are made when they are needed: those of each job alone take the square of the jobs.
-        batches: list[tuple[BoolArray | None, FloatArray, Callable[[FloatArray], FloatArray]]] = [
-            (None, pure, lambda part: part @ arrays.gains.T),
-            (None, weights, lambda part: _efficiency(arrays, part)),
-            (alone, rng.exponential(size=(len(alone), objectives)), lambda part: _efficiency(arrays, part)),
-            (None, rng.random((self.given.population, arrays.jobs)), lambda part: part),
+        # Scores and rows are made when they are needed: those of each job alone take the square of the jobs.
+        batches: list[tuple[bool, FloatArray, Callable[[FloatArray], FloatArray]]] = [
+            (False, pure, lambda part: part @ arrays.gains.T),
+            (False, weights, lambda part: _efficiency(arrays, part)),
+            (True, rng.exponential(size=(arrays.jobs, objectives)), lambda part: _efficiency(arrays, part)),
+            (False, rng.random((self.given.population, arrays.jobs)), lambda part: part),
         ]
-        step = max(1, _WORK // arrays.demands.size)
-        for begun, given, scores in batches:
+        step = max(1, _WORK // (4 * arrays.demands.size))
+        for alone, given, scores in batches:
             for at in range(0, len(given), step):
                 if self.must_report():
                     return np.concatenate(rows)
-                made = arrays.greedy(scores(given[at : at + step]), None if begun is None else begun[at : at + step])
+                begun = arrays.one_hot(at, at + step) if alone else None
+                made = arrays.greedy(scores(given[at : at + step]), begun)
                 rows.append(made)
                 self.archive.add(made)
         first = np.concatenate(rows)

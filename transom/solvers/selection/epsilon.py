@@ -14,6 +14,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.selection.cpsat import maximise_cpsat
+from transom.solvers.selection.judging_time import too_short
 from transom.solvers.selection.program import Best, Program, maximise, relations
 from transom.solvers.selection.zones import Zones
 from transom.solving import presolve
@@ -73,7 +74,7 @@ class Epsilon:
         run_deferred()
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if presolve(problem, budget):
+        if presolve(problem, budget) or too_short(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:

@@ -11,6 +11,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
+from transom.solvers.selection.judging_time import too_short
 from transom.solvers.selection.pareto_search import Halt, Search
 from transom.solving import TakesAll, presolve
 from transom.stop import Budget, Stop
@@ -91,7 +92,7 @@ class ParetoDp(TakesAll):
             ParetoDp(starts=1, exchanges=1)(problem, Stop().start(problem), rng)
 
     def __call__(self, problem: Selection, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
-        if presolve(problem, budget):
+        if presolve(problem, budget) or too_short(problem, budget):
             return
         reduced = reduce_selection(problem)
         if reduced is None:

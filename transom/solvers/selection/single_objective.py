@@ -18,6 +18,7 @@ from transom.models.selection import Selection
 from transom.models.selection_reduction import ReducedSelection, reduce_selection
 from transom.solvers.backends.native import import_back_end, run_deferred
 from transom.solvers.selection.cpsat import maximise_cpsat
+from transom.solvers.selection.judging_time import too_short
 from transom.solvers.selection.program import Best, Program, maximise, relations
 from transom.solvers.selection.scip import maximise_scip
 from transom.solving import presolve
@@ -185,7 +186,7 @@ class Constrained(_SingleObjective):
         shares = [Fraction(part) for part in self.floors.split("/")] if self.floors else []
         others = [k for k in range(_p(problem)) if k != first]
         floors = [(k, math.ceil(share * totals[k])) for k, share in zip(others, shares, strict=False)]
-        task = _task(problem, budget, self.by, rng)
+        task = _task(problem, budget, self.by, rng, floors)
         if task is None:
             return
         chosen, bound, proved = task.best([int(k == first) for k in range(_p(problem))], floors)
@@ -311,7 +312,11 @@ class _Task:
             self._budget.short(_RESERVE)
 
 
-def _task(problem: Selection, budget: Budget, by: By, rng: np.random.Generator) -> _Task | None:
+def _task(
+    problem: Selection, budget: Budget, by: By, rng: np.random.Generator, floors: Sequence[tuple[int, int]] = ()
+) -> _Task | None:
+    if not floors and too_short(problem, budget):  # with floors not every selection is an answer
+        return None
     reduced = reduce_selection(problem)
     if reduced is None:
         budget.prove_infeasible()
