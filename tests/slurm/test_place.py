@@ -189,8 +189,8 @@ def test_names_are_taken_back_from_a_job_that_is_later_than_slurm_planned(
     with Drive(slurm, *options) as drive:
         job = _named_and_waiting(slurm)
         slurm.wait(lambda: [str(job)] in [line["jobs"] for line in _acts(drive, "clear")], "names are taken back", LONG)
-        assert slurm.states()[blocking] == "RUNNING"
-        assert (slurm.states()[job], named(slurm)) == ("PENDING", {})
+        slurm.wait(lambda: named(slurm) == {}, "Slurm has done it", LONG)  # the log says so before
+        assert [slurm.states()[each] for each in (blocking, job)] == ["RUNNING", "PENDING"]
         slurm.run("scancel", str(blocking))
         slurm.wait(lambda: completed(slurm, [job]), "Slurm starts it by itself", LONG)
     (told,) = (line for line in _acts(drive, "place") if line["jobs"] == [str(job)])
