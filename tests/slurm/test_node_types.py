@@ -18,11 +18,11 @@ from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
 from transom.slurm.node_types import feature_test
-from transom.slurm.nodes import gres_counts, nodes_of
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import Seen, window_of
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.slurm_text.documents import json_records
+from transom.traces.records.slurm_text.nodes import gres_counts, nodes_of
 
 __all__ = ["transom"]
 

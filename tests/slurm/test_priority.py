@@ -14,7 +14,7 @@ from transom.simulation.policies.slurm_priority import Priorities
 from transom.traces import read_swf
 from transom.traces.job_facts import job_facts
 from transom.traces.records.slurm import read_slurm
-from transom.traces.records.slurm_priority import read_priority_terms
+from transom.traces.records.slurm_text.priority import read_priority_terms
 from transom.traces.trace_file import write_trace
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from transom.io import encode
-from transom.slurm.jobs import SEPARATOR, SlurmJob, jobs_of_squeue
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import window_of
 from transom.traces.records.slurm import read_slurm
 from transom.traces.records.slurm_conf import read_site
-from transom.traces.records.slurm_reservations import read_reservations
+from transom.traces.records.slurm_text.jobs import SEPARATOR, SlurmJob, jobs_of_squeue
+from transom.traces.records.slurm_text.reservations import read_reservations
 
 RECORDED = Path(__file__).parent / "recorded" / "24.11"
 NOW = 1795614207

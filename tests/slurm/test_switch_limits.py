@@ -21,10 +21,10 @@ from transom.simulation.nodes.typed import Wants
 from transom.slurm.advice import Adviser
 from transom.slurm.audit import Audit
 from transom.slurm.decisions import decide_again, note_decision
-from transom.slurm.jobs import POLLED, SEPARATOR, jobs_of_json, jobs_of_squeue
 from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import window_of
 from transom.traces.records.hostlist import hosts
+from transom.traces.records.slurm_text.jobs import POLLED, SEPARATOR, jobs_of_json, jobs_of_squeue
 
 __all__ = ["transom"]
 

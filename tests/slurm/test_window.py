@@ -16,11 +16,12 @@ from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.newer import newer_groups, newer_jobs, newer_nodes
 from transom.errors import SlurmError
 from transom.io import read_windows
-from transom.slurm.jobs import SEPARATOR, handed_over, jobs_of_json, jobs_of_records
-from transom.slurm.site import Switch, switches_of, tree_of
 from transom.slurm.state import ask_jobs, read_answers
 from transom.slurm.window import window_of
 from transom.traces.records.slurm_conf import read_site
+from transom.traces.records.slurm_text.jobs import SEPARATOR, handed_over, jobs_of_json, jobs_of_records
+from transom.traces.records.slurm_text.site import switches_of, tree_of
+from transom.traces.records.slurm_text.switches import Switch
 from transom.traces.records.slurm_text.tokens import Record, numbered_lines, records_of
 
 __all__ = ["transom"]

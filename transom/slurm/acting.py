@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.slurm.advice import Adviser, Start
-from transom.slurm.answers import named_hosts
 from transom.slurm.audit import Audit
 from transom.slurm.commands import run_slurm
 from transom.slurm.consistency import look
 from transom.slurm.decisions import note_decision
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.latest.latest_starts import LatestStarts
 from transom.slurm.log.ledger import Ledger
 from transom.slurm.selector import Selector
 from transom.slurm.state import SlurmState, ask_slurm
 from transom.slurm.window import Seen, window_of
 from transom.traces.records.slurm_text.documents import stated
+from transom.traces.records.slurm_text.jobs import SlurmJob
+from transom.traces.records.slurm_text.tokens import named_hosts
 
 NAMED = "named nodes"
 """What a job asks for that names nodes."""

@@ -17,9 +17,9 @@ from transom.simulation.core.decision import Policy
 from transom.simulation.nodes.allocator import Allocator, Placer, takes_limits, takes_types
 from transom.simulation.nodes.typed import Wants
 from transom.simulation.policies.by_name import make_policy
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.window import KeptFrom, Seen
 from transom.traces.records.hostlist import compressed
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 _NONE: Mapping[int, int] = MappingProxyType({})
 

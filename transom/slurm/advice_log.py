@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.io.parquet import read_card, readable, whole_parquet
 from transom.slurm.advice import Advice
-from transom.slurm.answers import UNKNOWN
+from transom.traces.records.values import UNKNOWN
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from transom.slurm.answers import named_hosts
 from transom.slurm.state import SlurmState, ask_slurm
+from transom.traces.records.slurm_text.tokens import named_hosts
 
 _HOLD = frozenset(("RUNNING", "CONFIGURING", "COMPLETING", "SIGNALING"))
 _HELD = frozenset(("ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"))

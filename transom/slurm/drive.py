@@ -15,12 +15,12 @@ from transom.slurm import actions
 from transom.slurm.acting import NAMED, REFUSALS, Look, Starter, Terms, same_nodes, still
 from transom.slurm.advice import Adviser, Start
 from transom.slurm.audit import Audit
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.latest.latest_starts import Kept
 from transom.slurm.log.ledger import Ledger
 from transom.slurm.state import SlurmState, slurm_clock
 from transom.slurm.window import MORE_THAN_SERVE, Seen
 from transom.traces.records.hostlist import hosts
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 PATIENCE = 60
 """After which a start that has not come true is no longer waited for [s of Slurm's clock]."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from transom.slurm import actions
 from transom.slurm.acting import NAMED, same_nodes
 from transom.slurm.audit import Audit
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.state import ask_jobs, slurm_clock
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 
 def give_all_back(

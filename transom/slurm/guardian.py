@@ -19,8 +19,8 @@ from transom._system.signals import uninterrupted
 from transom.errors import TransomError
 from transom.slurm.audit import Audit
 from transom.slurm.giving_back import give_all_back
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.selector import Selector
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 _LONGEST = 2.0  # between two looks [s]
 

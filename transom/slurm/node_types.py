@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from transom.models.arrays import BoolArray, IntArray
-from transom.slurm.jobs import SlurmJob
-from transom.slurm.nodes import SlurmNode, gres_counts
+from transom.traces.records.slurm_text.jobs import SlurmJob
+from transom.traces.records.slurm_text.nodes import SlurmNode, gres_counts
 
 FEATURES = "features"
 """What a job asks for that names features."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from transom.slurm import actions
 from transom.slurm.acting import NAMED, REFUSALS, Look, Starter, Terms, same_nodes, still
 from transom.slurm.advice import Adviser, Start
-from transom.slurm.answers import named_hosts
 from transom.slurm.audit import Audit
 from transom.slurm.drive import FOREVER, PATIENCE
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.log.ledger import Ledger
 from transom.slurm.state import SlurmState
 from transom.slurm.window import Seen
+from transom.traces.records.slurm_text.jobs import SlurmJob
+from transom.traces.records.slurm_text.tokens import named_hosts
 
 _NEVER = -(1 << 40)
 

@@ -16,11 +16,10 @@ from typing import Any
 import msgspec
 
 from transom.errors import SlurmError
-from transom.slurm.answers import number
 from transom.slurm.commands import run_slurm
-from transom.slurm.jobs import SEPARATOR, SWITCHES
 from transom.slurm.state import SlurmState, errors_of, take_json, take_text
-from transom.traces.records.slurm_text.documents import stated
+from transom.traces.records.slurm_text.documents import number, stated
+from transom.traces.records.slurm_text.jobs import SEPARATOR, SWITCHES
 
 _VERSIONS = tuple(f"v0.0.{i}" for i in range(44, 37, -1))
 _LIMIT = 30.0  # of an answer [s]

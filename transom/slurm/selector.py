@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transom.errors import SpecError
-from transom.slurm.jobs import SlurmJob
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 _KEYS = ("user", "partition", "job")
 

@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 
 from transom.errors import SlurmError
-from transom.slurm import jobs as slurm_jobs
-from transom.slurm import site
 from transom.slurm.commands import run_slurm
-from transom.slurm.jobs import SEPARATOR, SlurmJob
-from transom.slurm.nodes import SlurmNode, nodes_of
-from transom.slurm.site import Licence, Partition, Reservation, Switch
+from transom.traces.records.slurm_text import jobs as slurm_jobs
+from transom.traces.records.slurm_text import site
 from transom.traces.records.slurm_text.documents import PLACES, json_records, stated
 from transom.traces.records.slurm_text.job_fields import RECORDED, WAITING
+from transom.traces.records.slurm_text.jobs import SEPARATOR, SlurmJob
+from transom.traces.records.slurm_text.nodes import SlurmNode, nodes_of
+from transom.traces.records.slurm_text.site import Licence, Partition, Reservation
+from transom.traces.records.slurm_text.switches import Switch
 from transom.traces.records.slurm_text.tokens import (
     BLOCK,
     JOB,

@@ -15,13 +15,13 @@ from transom.models import Cluster, FatTree, JobTable, Window
 from transom.models.arrays import IntArray
 from transom.models.job import DEMAND
 from transom.simulation.core.site_order import load_rule, site_order
-from transom.slurm.answers import named_hosts
-from transom.slurm.jobs import GENERIC, SWITCHES, SlurmJob
 from transom.slurm.node_types import FEATURES, MORE_THAN_NODES, Acceptance, Kinds, NodeSet, kinds_of, types_of
-from transom.slurm.nodes import SlurmNode
-from transom.slurm.site import Licence, Partition, Reservation, tree_of
 from transom.slurm.state import SlurmState
 from transom.traces.records.hostlist import compressed
+from transom.traces.records.slurm_text.jobs import GENERIC, SWITCHES, SlurmJob
+from transom.traces.records.slurm_text.nodes import SlurmNode
+from transom.traces.records.slurm_text.site import Licence, Partition, Reservation, tree_of
+from transom.traces.records.slurm_text.tokens import named_hosts
 
 _YEAR = 365 * 86400  # the walltime of a job without a limit [s]
 _STARTABLE = frozenset(("", "None", "Priority", "Resources", "Licenses", "BeginTime", "Cleaning", "SchedDefer"))

@@ -10,8 +10,8 @@ import pytest
 
 from transom.cli import run
 from transom.errors import SpecError
-from transom.slurm.jobs import task_name
 from transom.traces.job_ids import jobs_called
+from transom.traces.records.slurm_text.jobs import task_name
 
 TRACE = "examples/slurm_60.swf"
 

@@ -16,7 +16,7 @@ from transom.simulation import make_policy, simulate
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
-from transom.traces.records.slurm_limits import read_associations, read_qos
+from transom.traces.records.slurm_text.limits import read_associations, read_qos
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 ASSOC = "Cluster|Account|User|Partition|Share|Par Name|GrpJobs|GrpTRES|MaxJobs|MaxTRES|QOS\n"

@@ -16,8 +16,8 @@ from transom.simulation.core.replay import Replay
 from transom.simulation.policies.fair_share import children_of, classic, fair_tree
 from transom.simulation.policies.slurm_priority import Priorities
 from transom.traces.job_facts import JobFacts, Kind, job_facts
-from transom.traces.records.slurm_limits import Association, Key
-from transom.traces.records.slurm_priority import read_priority_terms
+from transom.traces.records.slurm_text.limits import Association, Key
+from transom.traces.records.slurm_text.priority import read_priority_terms
 
 CONF = """
 PriorityType=priority/multifactor

@@ -17,7 +17,7 @@ from transom.simulation import make_policy, simulate
 from transom.simulation.output.verification import check_schedule
 from transom.traces import TracedJob, Workload, read_swf
 from transom.traces.outages import Outage, Outages
-from transom.traces.records.slurm_reservations import SlurmReservation, read_reservations
+from transom.traces.records.slurm_text.reservations import SlurmReservation, read_reservations
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 SHOWN = """\

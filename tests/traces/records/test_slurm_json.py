@@ -173,7 +173,7 @@ def test_what_is_no_json_ends_in_one_line(text: str, message: str, tmp_path: Pat
 
 def test_a_job_has_a_longest_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transom.traces.swf_blocks._BLOCK", 100)
-    monkeypatch.setattr("transom.traces.records.slurm_json.DOCUMENT", 1000)
+    monkeypatch.setattr("transom.traces.records.slurm_text.job_documents.DOCUMENT", 1000)
     (tmp_path / "long").write_text('{"jobs": [' + texts(1)[0] + ', {"name": "' + "x" * 2000 + '"}]}')
     with pytest.raises(TraceError, match="job 2 is longer than"):
         read_slurm([str(tmp_path / "long")])

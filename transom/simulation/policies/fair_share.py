@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from transom.traces.records.slurm_limits import Association, Key
+from transom.traces.records.slurm_text.limits import Association, Key
 
 _ROOT = ("root", "", "")
 

@@ -32,9 +32,9 @@ from transom.simulation.policies.slurm_priority import Priorities
 from transom.simulation.policies.slurm_reservations import nothing_reserved, reserved_for
 from transom.traces.job_facts import JobFacts, job_facts
 from transom.traces.partitions import PREFIX, partition_groups
-from transom.traces.records.slurm_limits import Association, Key, Qos, read_associations, read_qos
-from transom.traces.records.slurm_priority import PriorityTerms, read_priority_terms
-from transom.traces.records.slurm_reservations import SlurmReservation, read_reservations
+from transom.traces.records.slurm_text.limits import Association, Key, Qos, read_associations, read_qos
+from transom.traces.records.slurm_text.priority import PriorityTerms, read_priority_terms
+from transom.traces.records.slurm_text.reservations import SlurmReservation, read_reservations
 from transom.traces.trace_file import is_trace_file, read_trace_card
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from transom.models.arrays import BoolArray, IntArray
 from transom.models.cluster import LARGEST
 from transom.simulation.passes.slurm_limits import UNLIMITED, Limits
 from transom.traces.job_facts import AMOUNTS, JobFacts, Kind
-from transom.traces.records.slurm_limits import NONE, UNSET, Amounts, Association, Key, Qos, chain
+from transom.traces.records.slurm_text.limits import NONE, UNSET, Amounts, Association, Key, Qos, chain
 
 _SIZE = len(AMOUNTS)  # the column of the size of a job, in what the machine is counted in
 _BITS = [1 << a for a in range(_SIZE + 1)]

@@ -11,8 +11,8 @@ from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.core.events import END, NOW, QUEUED, START, State
 from transom.simulation.policies.fair_share import children_of, classic, fair_tree
 from transom.traces.job_facts import AMOUNTS, JobFacts
-from transom.traces.records.slurm_limits import Association, Key, Qos, chain
-from transom.traces.records.slurm_priority import PartitionTerms, PriorityTerms
+from transom.traces.records.slurm_text.limits import Association, Key, Qos, chain
+from transom.traces.records.slurm_text.priority import PartitionTerms, PriorityTerms
 
 _CPU, _NODE = AMOUNTS.index("cpu"), AMOUNTS.index("node")
 _LN2 = 0.693  # as Slurm has it

@@ -11,8 +11,8 @@ from transom.errors import SpecError
 from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.passes.slurm_reservations import NONE, ORDINARY, Reserved
 from transom.traces.job_facts import JobFacts
-from transom.traces.records.slurm_limits import Association, Key, chain
-from transom.traces.records.slurm_reservations import SlurmReservation
+from transom.traces.records.slurm_text.limits import Association, Key, chain
+from transom.traces.records.slurm_text.reservations import SlurmReservation
 
 
 def nothing_reserved(jobs: int, amounts: int) -> Reserved:

@@ -16,8 +16,8 @@ import numpy as np
 
 from transom.simulation.core.events import NEVER
 from transom.simulation.passes.window_pass import planned_starts
-from transom.slurm.jobs import SlurmJob
 from transom.slurm.window import Seen
+from transom.traces.records.slurm_text.jobs import SlurmJob
 
 
 class Kept(NamedTuple):

@@ -14,8 +14,8 @@ from transom.errors import SpecError
 from transom.traces.records.delimited import read_delimited
 from transom.traces.records.findings import Findings
 from transom.traces.records.importing import Imported, ImportRules, Site, built
-from transom.traces.records.key_values import read_key_values
-from transom.traces.records.slurm_json import read_json
+from transom.traces.records.slurm_text.job_documents import read_json
+from transom.traces.records.slurm_text.job_records import read_key_values
 from transom.traces.records.typed import Reading, gpus_of_file, typed
 from transom.traces.swf_blocks import pieces, whole_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from transom._system.wording import digits
 from transom.errors import TraceError
 from transom.models import FatTree, tree_of_switches
+from transom.traces.records.slurm_text.switches import Switch, block_size, damaged, from_left, grouped, named
 from transom.traces.records.slurm_text.tokens import numbered_lines
-from transom.traces.records.topology_entries import Entry, block_size, damaged, grouped, named
-from transom.traces.records.topology_yaml import entries_of_yaml
+from transom.traces.records.slurm_text.topology_yaml import entries_of_yaml
 
 _PAIR = re.compile(r"""([^\s="]+)\s*=\s*("[^"]*"|[^\s"=]*)(?=\s|$)""")
 _SHOWN = {"level", "blockindex", "blocksize"}  # what scontrol show topology adds
@@ -75,9 +75,9 @@ def read_topology(path: str | os.PathLike[str], topology: str | None = None, by_
     return _by_name(found) if by_name else found
 
 
-def _entries_of_conf(path: str, text: str) -> list[Entry]:
-    switches: list[Entry] = []
-    blocks: list[Entry] = []
+def _entries_of_conf(path: str, text: str) -> list[Switch]:
+    switches: list[Switch] = []
+    blocks: list[Switch] = []
     sizes: list[int] = []
     sized = 0
     for line, said in numbered_lines(text):
@@ -109,13 +109,13 @@ def _entries_of_conf(path: str, text: str) -> list[Entry]:
             values.pop("nodes", None)  # those of the switches below
         for name in named(path, line, values[kind]):
             nodes, below = (named(path, line, values.get(key, "")) for key in ("nodes", "switches"))
-            (switches if kind == "switchname" else blocks).append(Entry(line, name, nodes, below))
+            (switches if kind == "switchname" else blocks).append(Switch(name, nodes, below, line))
     if switches and (blocks or sizes):
         damaged(path, (blocks[0].line if blocks else sized), "a file describes switches or blocks, not both")
     return switches if switches else grouped(path, blocks, sizes, sized or (blocks[0].line if blocks else 1))
 
 
-def _entries_of_list(path: str, text: str) -> list[Entry]:
+def _entries_of_list(path: str, text: str) -> list[Switch]:
     """A leaf switch for each name in the second column, a switch above for each in the third, and so on."""
     rows = [(line, re.split(r"\s*,\s*|\s+", said.strip())) for line, said in numbered_lines(text)]
     if rows and rows[0][1][0].lower() in ("node", "nodes", "name"):
@@ -142,7 +142,7 @@ def _entries_of_list(path: str, text: str) -> list[Entry]:
                 )
     if not rows:
         return []
-    entries = [Entry(first[key], f"{key[0]}\0{key[1]}", tuple(nodes.get(key, ())), ()) for key in first]
+    entries = [Switch(f"{key[0]}\0{key[1]}", tuple(nodes.get(key, ())), (), first[key]) for key in first]
     below: dict[tuple[int, str], list[str]] = {}
     for (level, name), up in above.items():
         below.setdefault((level + 1, up), []).append(f"{level}\0{name}")
@@ -150,14 +150,14 @@ def _entries_of_list(path: str, text: str) -> list[Entry]:
     top = len(rows[0][1]) - 2
     cores = [f"{level}\0{name}" for level, name in first if level == top]
     if len(cores) > 1:
-        entries.append(Entry(rows[0][0], "\0the core", (), tuple(cores)))
+        entries.append(Switch("\0the core", (), tuple(cores), rows[0][0]))
     return entries
 
 
-def _tree(path: str, entries: Sequence[Entry]) -> Topology:
+def _tree(path: str, entries: Sequence[Switch]) -> Topology:
     """The tree of some switches, its nodes from left to right."""
-    by_name: dict[str, Entry] = {}
-    of_node: dict[str, Entry] = {}
+    by_name: dict[str, Switch] = {}
+    of_node: dict[str, Switch] = {}
     for each in entries:
         if each.name in by_name:
             damaged(path, each.line, f"switch {_quoted(each.name)} stands in line {by_name[each.name].line}, too")
@@ -170,7 +170,7 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
                 on = of_node[node]
                 damaged(path, each.line, f"node {node} hangs on {_quoted(on.name)} already (line {on.line})")
             of_node[node] = each
-    above: dict[str, Entry] = {}
+    above: dict[str, Switch] = {}
     for each in entries:
         for name in each.below:
             if name not in by_name:
@@ -183,8 +183,7 @@ def _tree(path: str, entries: Sequence[Entry]) -> Topology:
             above[name] = each
     if not of_node:
         raise TraceError(f"{path}: describes no node")
-    roots = [each for each in entries if each.name not in above]
-    ordered = _from_left(reversed(roots), by_name)
+    ordered = from_left(entries)
     if len(ordered) < len(entries):
         inside = {each.name for each in ordered}
         ring = next(each for each in entries if each.name not in inside)
@@ -203,16 +202,6 @@ def _roots(nodes: Sequence[tuple[str, int]], above: Sequence[int], names: Sequen
         root.append(switch if up < 0 else root[up])
     found = tuple(names[root[switch]] for _, switch in nodes)
     return found if len(set(found)) > 1 else ()
-
-
-def _from_left(roots: Iterable[Entry], by_name: dict[str, Entry]) -> list[Entry]:
-    """Switches in depth-first order."""
-    ordered, open_ = [], list(roots)
-    while open_:
-        each = open_.pop()
-        ordered.append(each)
-        open_ += [by_name[name] for name in reversed(each.below)]
-    return ordered
 
 
 def _quoted(name: str) -> str:

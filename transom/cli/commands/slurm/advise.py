@@ -15,8 +15,8 @@ from transom.cli.output.console import check_writable, print_json, print_table, 
 
 if TYPE_CHECKING:
     from transom.slurm.advice import Advice
-    from transom.slurm.jobs import SlurmJob
     from transom.slurm.window import Seen
+    from transom.traces.records.slurm_text.jobs import SlurmJob
 
 _SHOWN = 30  # characters of a list of nodes in a table
 

@@ -42,9 +42,9 @@ def command(
     from transom.slurm.audit import Audit
     from transom.slurm.giving_back import give_all_back
     from transom.slurm.guardian import dismiss
-    from transom.slurm.jobs import SlurmJob
     from transom.slurm.lock import alone
     from transom.slurm.selector import Selector
+    from transom.traces.records.slurm_text.jobs import SlurmJob
 
     log = Audit(audit, insist=False)
     begin = log.catch_up().begin

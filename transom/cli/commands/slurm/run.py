@@ -17,7 +17,7 @@ from transom.cli.output.console import note, print_json, remark
 
 if TYPE_CHECKING:
     from transom.slurm.acting import Actor, Look
-    from transom.slurm.jobs import SlurmJob
+    from transom.traces.records.slurm_text.jobs import SlurmJob
 
 _LIMIT = 1000
 _LONGEST = 60.0  # between two looks while Slurm does not answer [s]

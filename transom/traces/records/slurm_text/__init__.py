@@ -1,1 +1,1 @@
-"""What Slurm prints and is configured with, read in one place: for imports, calibration and a running Slurm alike."""
+"""What Slurm prints and is configured with: read here for imports, calibration and a running Slurm alike."""

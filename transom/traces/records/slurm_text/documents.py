@@ -12,7 +12,7 @@ import msgspec
 
 from transom.errors import TraceError
 from transom.traces.records.slurm_text.tokens import LICENCE, NODE, PARTITION, RESERVATION, Record
-from transom.traces.records.values import nothing
+from transom.traces.records.values import UNKNOWN, nothing
 
 GROUP = "group"
 """What a record of nodes has that is one of several: nobody knows which of them have which features."""
@@ -34,6 +34,17 @@ def number_of(value: Any) -> str | None:
     if value in _INFINITE:
         return "UNLIMITED"
     return None if value in _NOT_SET or value is None else str(value)
+
+
+def number(value: Any) -> int:
+    """A whole number from all forms it has; -1 for none, and for one without end."""
+    found = number_of(value)
+    if found is None or found == "UNLIMITED":
+        return UNKNOWN
+    try:
+        return max(int(float(found)), UNKNOWN)
+    except (ValueError, OverflowError):
+        return UNKNOWN
 
 
 def stated(value: Any) -> str:

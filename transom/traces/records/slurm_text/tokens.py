@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
+from transom.errors import SlurmError
+from transom.traces.records.hostlist import hosts
+
 Record = Mapping[str, str]
 """The fields of a record by their names in lower case, the first of which says what it is a record of."""
 
@@ -22,6 +25,19 @@ _NAMED = re.compile(r"(JobName=).*(\sUserId=\S+\(\d+\) GroupId=)", re.DOTALL)
 _NAMED_LINES = re.compile(r"JobName=.*(^\s+UserId=\S+\(\d+\) GroupId=)", re.DOTALL | re.MULTILINE)
 
 Where = TypeVar("Where")
+
+
+def named_hosts(text: str) -> list[str]:
+    """The names in a list of a running Slurm.
+
+    Raises
+    ------
+    SlurmError : the list is damaged.
+    """
+    try:
+        return hosts(text)
+    except ValueError as error:
+        raise SlurmError(f"Slurm's answer: {error}") from None
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -9,11 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from transom._system.wording import digits
-from transom.slurm.answers import UNKNOWN, number
-from transom.traces.records.slurm_text.documents import number_of, stated
+from transom.traces.records.slurm_text.documents import number, number_of, stated
 from transom.traces.records.slurm_text.job_fields import RECORDED, WAITING
 from transom.traces.records.slurm_text.tokens import Record
-from transom.traces.records.values import amount, instant, seconds, state, tres
+from transom.traces.records.values import UNKNOWN, amount, instant, seconds, state, tres
 
 SEPARATOR = "\x1f"
 SWITCHES = "limits on switches"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transom.errors import SpecError, TraceError
-from transom.traces.records.topology_entries import Entry, block_size, damaged, grouped, named
+from transom.traces.records.slurm_text.switches import Switch, block_size, damaged, grouped, named
 
 Fields = dict[str, Any]
 """The fields of a mapping, as nodes of the document."""
 
 
-def entries_of_yaml(path: str, text: str, topology: str | None) -> list[Entry]:
+def entries_of_yaml(path: str, text: str, topology: str | None) -> list[Switch]:
     """The switches of one topology of a file.
 
     Parameters
@@ -48,7 +48,7 @@ def entries_of_yaml(path: str, text: str, topology: str | None) -> list[Entry]:
     return _entries(path, listed[chosen], names[chosen])
 
 
-def _entries(path: str, fields: Fields, name: str) -> list[Entry]:
+def _entries(path: str, fields: Fields, name: str) -> list[Switch]:
     line = _line(fields["topology"])
     if "tree" in fields:
         switches = _list(path, _stated(path, _fields(path, fields["tree"]), "switches"), "switches")
@@ -66,10 +66,10 @@ def _entries(path: str, fields: Fields, name: str) -> list[Entry]:
     return grouped(path, blocks, stated, line if sizes is None else _line(sizes))
 
 
-def _entry(path: str, node: Any, kind: str) -> Entry:
+def _entry(path: str, node: Any, kind: str) -> Switch:
     fields, line = _fields(path, node), _line(node)
     nodes, below = (named(path, line, _text(path, fields.get(key))) for key in ("nodes", "children"))
-    return Entry(line, _text(path, _stated(path, fields, kind)), nodes, below)
+    return Switch(_text(path, _stated(path, fields, kind)), nodes, below, line)
 
 
 def _line(node: Any) -> int:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from transom._system.wording import counted
 from transom.models import FatTree, tree_of_switches
-from transom.slurm.answers import UNKNOWN, named_hosts
 from transom.traces.records.slurm_text.documents import stated
-from transom.traces.records.slurm_text.tokens import BLOCK, LICENCE, PARTITION, RESERVATION, SWITCH, Record
-from transom.traces.records.values import count, instant, minutes
+from transom.traces.records.slurm_text.switches import Switch, from_left
+from transom.traces.records.slurm_text.tokens import BLOCK, LICENCE, PARTITION, RESERVATION, SWITCH, Record, named_hosts
+from transom.traces.records.values import UNKNOWN, count, instant, minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,6 @@ class Licence(NamedTuple):
     name: str
     total: int
     free: int
-
-
-class Switch(NamedTuple):
-    """A switch and what hangs on it: nodes, or other switches."""
-
-    name: str
-    nodes: tuple[str, ...]
-    below: tuple[str, ...]
 
 
 def partitions_of(records: Iterable[Record]) -> Iterator[Partition]:
@@ -97,7 +89,7 @@ def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree |
     The tree has as many levels as the switches. Nodes that no switch names stand at the end, each alone. None where
     none of the nodes hangs on a switch.
     """
-    ordered = list(_from_left(switches))
+    ordered = from_left(switches)
     above = {name: each.name for each in ordered for name in each.below}
     wanted, leaf_of, order = set(names), dict[str, str](), list[str]()
     for each in ordered:
@@ -118,17 +110,3 @@ def tree_of(switches: Sequence[Switch], names: Sequence[str]) -> tuple[FatTree |
     number = {name: i for i, name in enumerate(dict.fromkeys([*(each.name for each in ordered), *leaf]))}
     over = [number.get(above.get(name, ""), -1) for name in number]
     return tree_of_switches([number[name] for name in leaf], over), order, remarks
-
-
-def _from_left(switches: Sequence[Switch]) -> Iterator[Switch]:
-    """Switches in depth-first order, from those that hang below no other; a ring does no harm."""
-    by_name = {each.name: each for each in switches}
-    below = {name for each in switches for name in each.below}
-    seen: set[str] = set()
-    open_ = [each.name for each in switches if each.name not in below][::-1]
-    while open_:
-        each = by_name.get(open_.pop())
-        if each is not None and each.name not in seen:
-            seen.add(each.name)
-            yield each
-            open_ += each.below[::-1]

@@ -11,13 +11,27 @@ from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 
 
-class Entry(NamedTuple):
-    """A switch as a line describes it: its nodes, or the switches below it."""
+class Switch(NamedTuple):
+    """A switch and what hangs on it, nodes or other switches; and the line that describes it."""
 
-    line: int
     name: str
     nodes: tuple[str, ...]
     below: tuple[str, ...]
+    line: int = 0
+
+
+def from_left(switches: Sequence[Switch]) -> list[Switch]:
+    """Switches in depth-first order, from those that hang below no other; those of a ring are left out."""
+    by_name = {each.name: each for each in switches}
+    below = {name for each in switches for name in each.below}
+    found: dict[str, Switch] = {}
+    open_ = [each.name for each in switches if each.name not in below][::-1]
+    while open_:
+        each = by_name.get(open_.pop())
+        if each is not None and each.name not in found:
+            found[each.name] = each
+            open_ += each.below[::-1]
+    return list(found.values())
 
 
 def damaged(path: str, line: int, words: str) -> NoReturn:
@@ -51,7 +65,7 @@ def named(path: str, line: int, text: str) -> tuple[str, ...]:
     return found
 
 
-def grouped(path: str, blocks: Sequence[Entry], sizes: Sequence[int], line: int) -> list[Entry]:
+def grouped(path: str, blocks: Sequence[Switch], sizes: Sequence[int], line: int) -> list[Switch]:
     """Blocks, and above them the aggregated ones that sizes state, each a power of two of the one before.
 
     Parameters
@@ -81,12 +95,12 @@ def grouped(path: str, blocks: Sequence[Entry], sizes: Sequence[int], line: int)
     return entries
 
 
-def _joined(entries: list[Entry], below: Sequence[str], each: int, line: int, what: str) -> list[str]:
+def _joined(entries: list[Switch], below: Sequence[str], each: int, line: int, what: str) -> list[str]:
     """Add switches above so many each of those below, and return their names."""
     names = []
     for first in range(0, len(below), each):
         names.append(f"\0{what} {first}")
-        entries.append(Entry(line, names[-1], (), tuple(below[first : first + each])))
+        entries.append(Switch(names[-1], (), tuple(below[first : first + each]), line))
     return names
 
 

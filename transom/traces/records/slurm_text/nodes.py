@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from transom.slurm.answers import named_hosts, number
-from transom.traces.records.slurm_text.documents import GROUP, stated
-from transom.traces.records.slurm_text.tokens import NODE, Record
+from transom.traces.records.slurm_text.documents import GROUP, number, stated
+from transom.traces.records.slurm_text.tokens import NODE, Record, named_hosts
 
 _SERVING = frozenset(("IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "ALLOC", "MIX", "COMP"))
 _HARMLESS = frozenset(("PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "COMPLETING", "BLOCKED"))
