@@ -41,7 +41,7 @@ def read_card(path: Path, format: str) -> dict[str, Any]:
 
 
 def read_columns(path: Path, only: Sequence[str] | None = None, leave: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
-    """Columns of a Parquet file as arrays; lists come as object arrays of lists.
+    """Columns of a Parquet file as arrays of shape ``(rows,)``; lists come as object arrays of lists.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def list_lengths(path: Path, column: str) -> NDArray[Any] | None:
-    """How many items each list of a column holds; None where there is no such column.
+    """How many items each list of a column holds, shape ``(rows,)``; None where there is no such column.
 
     Raises
     ------

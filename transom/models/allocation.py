@@ -173,7 +173,7 @@ class Allocation(Frozen):
         ----------
         window : a window that states its idle nodes, of a cluster with a topology.
         rule, wrap, cost : as in the class.
-        jobs : positions in the queue, by default the longest prefix that fits into the idle nodes;
+        jobs : positions in the queue, shape ``(jobs,)``, by default the longest prefix that fits into the idle nodes;
             one-node jobs count against them and are left out of the problem.
 
         Raises
@@ -219,7 +219,7 @@ class Allocation(Frozen):
 
     @property
     def weights(self) -> IntArray:
-        """Weights of the cost model for kernels, on this tree."""
+        """Weights of the cost model for kernels, on this tree, shape ``(5,)``."""
         return self.cost.weights_above(0 if self.tree.above is None else len(self.tree.above))
 
     @property
@@ -251,7 +251,7 @@ class Allocation(Frozen):
         return replace(self, rule=rule)
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
-        """The answer where there is nothing to search for: no job, or more nodes asked for than idle."""
+        """The answer, shape ``(idle,)``, where nothing is to search for: no job, or more nodes asked for than idle."""
         if not len(self):
             return np.full(len(self.idle), -1)
         return "infeasible" if int(self.sizes.sum()) > len(self.idle) else None
@@ -330,7 +330,7 @@ class Allocation(Frozen):
         return job_costs(self.leaf, self.pod, owner, self.sizes, self.weights, self.upper)
 
     def value(self, solution: ArrayLike) -> float:
-        """Total cost; an int where costs are rounded down, else the exactly rounded sum."""
+        """Total cost of the owners of idle nodes, shape ``(idle,)``; an int where costs are rounded down."""
         costs = self.job_costs(solution)
         return int(costs.sum()) if self.cost.floored else math.fsum(costs)
 
@@ -341,7 +341,7 @@ class Allocation(Frozen):
         return float(np.maximum(weights[3] / size * weights[0] * size * (size - 1) / 2, 1.0).sum())
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(idle,)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         if given.shape != self.idle.shape:
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
@@ -375,11 +375,15 @@ class Allocation(Frozen):
         return [f"the nodes of job {job} are not consecutive in {where}" for job in np.flatnonzero(rank < 0).tolist()]
 
     def frozen(self, solution: ArrayLike) -> IntArray:
-        """``solution`` as a read-only int64 array of its own."""
+        """``solution`` as a read-only int64 array of its own, shape ``(idle,)``."""
         return frozen_ints(solution, "allocation: solution")
 
     def order(self, solution: ArrayLike) -> list[int]:
         """Jobs in an order in which each is consecutive when it is placed; the window's order under ``free``.
+
+        Parameters
+        ----------
+        solution : the job of each idle node, -1 for none, shape ``(idle,)``.
 
         Raises
         ------

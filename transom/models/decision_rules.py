@@ -210,7 +210,7 @@ def parse_weights(what: str, text: str) -> list[float]:
 
 
 def weights_for(problem: Selection, what: str, text: str) -> FloatArray:
-    """The weights that a text states for the objectives of a problem, 1 each if it is empty.
+    """The weights that a text states for the objectives of a problem, shape ``(objectives,)``, 1 each if it is empty.
 
     Raises
     ------

@@ -168,7 +168,7 @@ class FatTree(_Known, Frozen):
         return next((number for number, of in enumerate(levels) if of[a] == of[b]), len(levels))
 
     def spread(self, nodes: ArrayLike) -> tuple[int, int]:
-        """How many leaf switches and how many pods a set of nodes touches."""
+        """How many leaf switches and how many pods some nodes, ids of shape ``(nodes,)``, touch."""
         ids = np.asarray(nodes, dtype=np.int64)
         return len(np.unique(self.leaf[ids])), len(np.unique(self.pod[ids]))
 

@@ -70,7 +70,7 @@ class HopCost:
         return np.array([*steps, c, self.floored], np.int64)
 
     def weights_above(self, levels: int) -> IntArray:
-        """:attr:`weights` for a tree with so many levels between pods and core: the first one is the hops at the core.
+        """:attr:`weights`, shape ``(5,)``, for a tree with so many levels between pods and core.
 
         Pairs below one switch of such a level save as much as those in one pod, and count with these.
         """

@@ -160,7 +160,7 @@ class Joint(Frozen):
 
     @property
     def hop_weights(self) -> IntArray:
-        """Weights of the cost model for kernels, on this tree."""
+        """Weights of the cost model for kernels, on this tree, shape ``(5,)``."""
         return self.cost.weights_above(self.tree.num_levels - 3)
 
     @property
@@ -180,13 +180,13 @@ class Joint(Frozen):
         return self.cost_weight == 0 or (self.cost.floored and self.cost_weight.is_integer())
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
-        """The answer where there is nothing to search for: no job, or mandatory ones of more nodes than are idle."""
+        """The answer, shape ``(idle,)``, where nothing is to search for: no job, or too large mandatory ones."""
         if not len(self):
             return np.full(len(self.idle), -1)
         return "infeasible" if sum(self.sizes[self.mandatory].tolist()) > len(self.idle) else None
 
     def started(self, solution: ArrayLike) -> IntArray:
-        """Positions of the jobs that start, ascending."""
+        """Positions of the jobs that start, ascending, of the owners of idle nodes, shape ``(idle,)``."""
         owner = np.asarray(solution, np.int64)
         return np.unique(owner[owner >= 0])
 
@@ -204,7 +204,10 @@ class Joint(Frozen):
         return costs
 
     def value(self, solution: ArrayLike) -> float:
-        """Weights of started jobs less the weighted costs; an int where that is exact, else a correctly rounded sum."""
+        """Weights of started jobs less the weighted costs, of the owners of idle nodes, shape ``(idle,)``.
+
+        An int where that is exact, else a correctly rounded sum.
+        """
         weight: int = sum(self.weights[self.started(solution)].tolist())
         if self.cost_weight == 0:
             return weight
@@ -214,7 +217,7 @@ class Joint(Frozen):
         return math.fsum([weight, *(-self.cost_weight * costs).tolist()])
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(idle,)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         if given.shape != self.idle.shape:
             return [f"a solution has shape {self.idle.shape}, one owner for each idle node, got {given.shape}"]
@@ -239,10 +242,13 @@ class Joint(Frozen):
         return broken
 
     def frozen(self, solution: ArrayLike) -> IntArray:
-        """``solution`` as a read-only int64 array of its own."""
+        """``solution`` as a read-only int64 array of its own, shape ``(idle,)``."""
         return frozen_ints(solution, "joint: solution")
 
     def nodes(self, solution: ArrayLike) -> list[list[int]]:
-        """Ids of the nodes of each job, ascending; empty for a job that does not start."""
+        """Ids of the nodes of each job, ascending; empty for a job that does not start.
+
+        ``solution`` is the job of each idle node, -1 for none, shape ``(idle,)``.
+        """
         owner = np.asarray(solution)
         return [self.idle[owner == job].tolist() for job in range(len(self))]

@@ -72,7 +72,7 @@ class Knapsack(Frozen):
         window : the window; further resources than nodes are not part of this problem.
         objective : value per queued job, by default the used nodes; floats are scaled by
             :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
-        jobs : positions in the queue that become items, by default all.
+        jobs : positions in the queue that become items, shape ``(items,)``, by default all.
         """
         expected(window, Window, "knapsack: window", "a Window")
         if objective is not None and not callable(objective):
@@ -90,15 +90,15 @@ class Knapsack(Frozen):
         return len(self.values)
 
     def value(self, solution: ArrayLike) -> int:
-        """Total value of the chosen items."""
+        """Total value of the chosen items, a mask of shape ``(items,)``."""
         return int(np.einsum("i,i", self.values, np.asarray(solution, dtype=bool)))
 
     def weight(self, solution: ArrayLike) -> int:
-        """Total weight of the chosen items."""
+        """Total weight of the chosen items, a mask of shape ``(items,)``."""
         return int(np.einsum("i,i", self.weights, np.asarray(solution, dtype=bool)))
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(items,)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         if given.shape != (len(self),):
             return [f"a solution has shape ({len(self)},), got {given.shape}"]
@@ -108,7 +108,7 @@ class Knapsack(Frozen):
         return [f"weight {weight} exceeds the capacity {self.capacity}"] if weight > self.capacity else []
 
     def frozen(self, solution: ArrayLike) -> BoolArray:
-        """``solution`` as a read-only bool array of its own."""
+        """``solution`` as a read-only bool array of its own, shape ``(items,)``."""
         array = np.array(solution, dtype=bool)
         array.flags.writeable = False
         return array

@@ -171,7 +171,7 @@ class Placement(Frozen):
         return len(self.demands)
 
     def value(self, solution: ArrayLike) -> int:
-        """What the placed instances are worth."""
+        """What the placed instances, shape ``(T, M)``, are worth."""
         return int(np.einsum("i,ij->", self.values, self._matrix(solution)))
 
     def used(self, solution: ArrayLike) -> IntArray:
@@ -197,7 +197,7 @@ class Placement(Frozen):
         return limits
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(T, M)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         shape = (len(self), len(self.free))
         if given.shape != shape and (len(self) or given.size):
@@ -236,7 +236,7 @@ class Placement(Frozen):
         return _first([f"task {t} still fits on machine {m}" for t, m in np.argwhere(fits).tolist()])
 
     def frozen(self, solution: ArrayLike) -> IntArray:
-        """``solution`` as a read-only array of its own: itself where it is one, as copying millions takes time."""
+        """``solution`` as a read-only array, shape ``(T, M)``: itself where it is one, as copies take time."""
         array = self._matrix(solution)
         if array.flags.writeable or array.base is not None:
             array = array.copy()
@@ -244,7 +244,7 @@ class Placement(Frozen):
         return array
 
     def completed(self, solution: ArrayLike) -> IntArray:
-        """A feasible solution with everything that still fits, tasks of high value first, on the first machines."""
+        """A feasible solution, shape ``(T, M)``, with all that still fits: high values first, on the first machines."""
         placed = self._matrix(solution).copy()
         room, left = self.free - self.used(placed), self.waiting - placed.sum(axis=1)
         fits = ((self.fitting(room) > 0) & (left > 0)[:, None]).any(axis=1)
@@ -258,7 +258,7 @@ class Placement(Frozen):
         return placed
 
     def trivial(self) -> IntArray | None:
-        """All waiting instances where first-fit finds room for all of them, none where nothing fits, else None."""
+        """All waiting instances, shape ``(T, M)``, where first-fit has room, none where nothing fits, else None."""
         # Those that fit on the machine with the most of some resource are most of all, and few machines to ask.
         widest = self.free[np.unique(self.free.argmax(axis=0))] if self.free.size else self.free
         if self._exceed((self.waiting > 0) & (self.fitting(widest) > 0).any(axis=1)):

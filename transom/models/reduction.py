@@ -99,6 +99,6 @@ def nothing_obvious(problem: Knapsack) -> bool:
 
 
 def common_divisor(numbers: IntArray) -> int:
-    """The greatest common divisor; of many numbers, the first few mostly show that it is 1."""
+    """The greatest common divisor of shape ``(n,)``; of many numbers, the first few mostly show that it is 1."""
     divisor = int(np.gcd.reduce(numbers[:_FEW]))
     return divisor if divisor == 1 or len(numbers) <= _FEW else int(np.gcd.reduce(numbers))

@@ -128,8 +128,8 @@ class Selection(Frozen):
         objectives : what to maximise, by name: names of resources (``nodes`` is the first), or objectives of any
             name, whose floats are scaled by :data:`~transom.models.objectives.SCALE` and rounded, positive ones
             to 1 at least. By default every resource.
-        jobs : positions in the queue that can be chosen, by default all.
-        forced : positions in the queue, among ``jobs``, that have to be chosen.
+        jobs : positions in the queue that can be chosen, shape ``(jobs,)``, by default all.
+        forced : positions in the queue, among ``jobs``, that have to be chosen, shape ``(forced,)``.
 
         Raises
         ------

@@ -101,21 +101,21 @@ class ConstrainedPath(Frozen):
         return sum(self.counts.tolist())
 
     def trivial(self) -> IntArray | Literal["infeasible"] | None:
-        """The answer where there is nothing to search for: no arc wanted, or more than fit."""
+        """The answer, shape ``(arcs, 2)``, where nothing is to search for: no arc wanted, or more than fit."""
         if not len(self):
             return np.empty((0, 2), np.int64)
         wanted = sum(size * count for size, count in zip(self.sizes.tolist(), self.counts.tolist(), strict=True))
         return "infeasible" if wanted > self.length else None
 
     def value(self, solution: ArrayLike) -> float:
-        """Total cost of the operation arcs, the exactly rounded sum; an int where all costs are whole."""
+        """Total cost of operation arcs, shape ``(arcs, 2)``, exactly rounded; an int where all costs are whole."""
         arcs = self._arcs(solution)
         costs = self.costs[np.searchsorted(self.sizes, arcs[:, 1]), arcs[:, 0]]
         total = math.fsum(costs)
         return int(total) if (costs == np.floor(costs)).all() else total
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(arcs, 2)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         if given.size and (given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu"):
             return [f"a solution has shape (arcs, 2) and holds whole numbers, got {given.shape} of {given.dtype}"]

@@ -32,7 +32,7 @@ def adjacency(edges: IntArray, count: int) -> tuple[Adjacency, Adjacency]:
 
 
 def topological_order(parents: Adjacency, children: Adjacency) -> IntArray:
-    """The tasks level by level, parents before children, without those on a cycle and behind one (Kahn 1962)."""
+    """The tasks level by level, shape ``(tasks,)``, without those on a cycle and behind one (Kahn 1962)."""
     waits = np.diff(parents.first).tolist()
     first, behind = children.first.tolist(), children.tasks.tolist()
     level = [task for task, count in enumerate(waits) if count == 0]

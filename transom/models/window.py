@@ -102,14 +102,20 @@ class Window(Frozen):
         return index
 
     def limits_of(self, jobs: IntArray) -> IntArray | None:
-        """The most leaf switches of jobs at some positions of the queue, at most their nodes; None without limits."""
+        """The most leaf switches of jobs at some positions of the queue, shape ``(jobs,)``; None without limits.
+
+        No job has a limit above its nodes.
+        """
         if self.leaf_limits is None:
             return None
         limits, nodes = self.leaf_limits[jobs], self.queue.nodes[jobs]
         return np.where(limits > 0, np.minimum(limits, nodes), nodes) if limits.any() else None
 
     def types_for(self, jobs: IntArray) -> tuple[IntArray | None, BoolArray | None]:
-        """The types of the idle nodes, and whether jobs at some positions of the queue take them, if any does not."""
+        """The types of the idle nodes, shape ``(idle,)``, and which types jobs at some positions take, if any does not.
+
+        The latter has the shape ``(jobs, types)``.
+        """
         if self.accepts is None or self.cluster.node_types is None or self.idle is None:
             return None, None
         return self.cluster.node_types[self.idle], self.accepts[jobs]

@@ -196,7 +196,7 @@ class Workflow(_Known, Frozen):
         return replace(self, machine=frozen_ints(machine, "workflow: machine"))
 
     def take(self, tasks: ArrayLike) -> Workflow:
-        """The tasks at some positions, in that order, and the edges among them.
+        """The tasks at some positions, shape ``(n,)``, in that order, and the edges among them.
 
         Raises
         ------
@@ -253,16 +253,16 @@ class Workflow(_Known, Frozen):
         return self.value(self.earliest())
 
     def order(self) -> IntArray:
-        """The tasks so that parents stand before children, level by level, in each as in :attr:`tasks`."""
+        """The tasks level by level, parents before children, each level as in :attr:`tasks`; shape ``(tasks,)``."""
         return self._order.copy()
 
     def value(self, solution: ArrayLike) -> float:
-        """The makespan [s]."""
+        """The makespan [s] of starts in ticks, shape ``(tasks,)``."""
         makespan, ticks = int((np.asarray(solution, np.int64) + self.durations).max(initial=0)), self.ticks
         return makespan if ticks == 1 else makespan / ticks
 
     def violations(self, solution: ArrayLike) -> list[str]:
-        """Every condition that ``solution`` breaks, in words; empty if it is feasible."""
+        """Every condition that ``solution``, shape ``(tasks,)``, breaks, in words; empty if it is feasible."""
         given = as_array(solution)
         if given.shape != (len(self),):
             return [f"a solution has a start for each of {len(self)} tasks, got shape {given.shape}"]
@@ -307,7 +307,7 @@ class Workflow(_Known, Frozen):
         return broken
 
     def frozen(self, solution: ArrayLike) -> IntArray:
-        """``solution`` as a read-only array of its own."""
+        """``solution`` as a read-only array of its own, shape ``(tasks,)``."""
         return frozen_ints(solution, "workflow: solution", (len(self),))
 
     def digest(self) -> str:
@@ -323,7 +323,7 @@ class Workflow(_Known, Frozen):
         longest_paths(none, np.zeros(1, np.int64), none, none, none)
 
     def trivial(self) -> IntArray | None:
-        """The earliest starts if the machine has room for all of them, else None."""
+        """The earliest starts, shape ``(tasks,)``, if the machine has room for all of them, else None."""
         starts = self.earliest()
         if self.machine is not None and len(self):
             # The usual no, without a look at every instant: all tasks together take more than there is until the end.

@@ -56,7 +56,7 @@ def spokes(axes: Axes, labels: Sequence[str], hole: float, ticks: Mapping[float,
 
 
 def ring(angles: FloatArray, score: FloatArray | float, hole: float) -> tuple[FloatArray, FloatArray]:
-    """The closed line through a score on each spoke; parameters as in :func:`spokes`."""
+    """The closed line through a score on each spoke, shapes ``(spokes + 1,)``; parameters as in :func:`spokes`."""
     radius = hole + (1 - hole) * np.broadcast_to(score, angles.shape)
     x, y = radius * np.cos(angles), radius * np.sin(angles)
     return np.append(x, x[0]), np.append(y, y[0])

@@ -38,7 +38,8 @@ class Combined(NamedTuple):
     def starts(self, original: Workflow, starts: IntArray) -> IntArray:
         """When each original task starts [ticks of ``original``], from the starts of the combined ones [its ticks].
 
-        All tasks of a combined one start with it, and each ends after its own runtime.
+        Shapes ``(tasks,)`` and ``(combined tasks,)``. All tasks of a combined one start with it, and each ends after
+        its own runtime.
         """
         return -(-starts[self.of] * original.ticks // self.workflow.ticks)
 

@@ -143,7 +143,7 @@ def first_fit(pack: Packing) -> tuple[IntArray, IntArray] | None:
 
     Returns
     -------
-    None if not all fit in this way, which happens only where blocks are missing.
+    Both of shape ``(blocks,)``; None if not all fit in this way, which happens only where blocks are missing.
     """
     rows, starts = _first_fit(pack.costs, pack.sizes, pack.counts)
     return (rows, starts) if len(rows) == int(pack.counts.sum()) else None

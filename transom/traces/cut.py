@@ -33,7 +33,7 @@ def cut(workload: Workload, start: int = 0, jobs: int | None = None) -> Workload
 
 
 def stretch(workload: Workload, index: IntArray) -> Workload:
-    """The jobs at ``index``; what was left out was left out of the whole trace, and ``repairs`` say so."""
+    """The jobs at ``index``, shape ``(jobs,)``; ``repairs`` say that what was left out was so of the whole trace."""
     part = workload.take(index)
     if len(part) == len(workload):
         return part

@@ -52,7 +52,7 @@ class Outage(NamedTuple):
     announced: int | None = None
 
     def ids(self) -> IntArray:
-        """The stated ids, ascending."""
+        """The stated ids, ascending, shape ``(nodes,)``."""
         return np.concatenate([np.empty(0, np.int64), *(np.arange(low, high + 1) for low, high in self.ranges)])
 
 

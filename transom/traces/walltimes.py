@@ -16,7 +16,7 @@ _DAY = 86_400
 
 
 def round_up(seconds: IntArray) -> IntArray:
-    """The next of :data:`USUAL_LIMITS`, above 48 hours the next whole day [s]."""
+    """The next of :data:`USUAL_LIMITS`, above 48 hours the next whole day [s], shape ``(n,)`` as given."""
     at = np.searchsorted(USUAL_LIMITS, seconds)
     usual = USUAL_LIMITS[np.minimum(at, len(USUAL_LIMITS) - 1)]
     return np.where(at < len(USUAL_LIMITS), usual, -(-seconds // _DAY) * _DAY)

@@ -50,12 +50,12 @@ def primal_gap(value: ArrayLike, reference: ArrayLike, maximise: ArrayLike) -> F
 
 
 def proved_gap(value: ArrayLike, bound: ArrayLike) -> FloatArray:
-    """The gap between values and proved bounds, from 0 to 1; 1 where one of them is missing (nan)."""
+    """The gap between values and proved bounds of one shape, from 0 to 1; 1 where one is missing (nan)."""
     return _relative(np.asarray(value, np.float64), np.asarray(bound, np.float64))
 
 
 def same(a: ArrayLike, b: ArrayLike) -> BoolArray:
-    """Whether numbers are the same value (:data:`SAME`); nan is no value."""
+    """Whether numbers, of shapes that go together, are the same value (:data:`SAME`); nan is no value."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):  # inf - inf; what overflows is not the same
         close: BoolArray = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))

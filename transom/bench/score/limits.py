@@ -61,7 +61,7 @@ def share_limits(count: int, of: int) -> Limits | None:
 
 
 def median_limits(values: ArrayLike) -> Limits | None:
-    """Limits of a median: two of the values. None for fewer than :data:`FEWEST_FOR_MEDIAN`."""
+    """Limits of a median: two of the values, shape ``(n,)``. None for fewer than :data:`FEWEST_FOR_MEDIAN`."""
     from scipy.stats import quantile_test
 
     sample = np.asarray(values, np.float64)

@@ -81,7 +81,7 @@ def shifted_geometric_mean(values: ArrayLike, shift: float, axis: int = -1) -> F
 
     Parameters
     ----------
-    values : >= 0.
+    values : >= 0, of any shape; that of the means lacks ``axis``.
     shift : s > 0, in their unit.
     axis : to average over.
 
@@ -112,6 +112,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def signed_rank(differences: ArrayLike) -> float | None:
     """The two-sided p-value of the Wilcoxon signed-rank test, zeros left out; exact up to :data:`EXACT` others.
 
+    ``differences`` has the shape ``(n,)``.
     None where fewer than :data:`FEWEST` differ from zero: no outcome is then beyond chance. Counting is our
     own: with equal differences scipy goes through all signs one by one up to 13 (0.4 s a test, minutes for a report of
     many solvers), and approximates from 14 on.
@@ -137,6 +138,7 @@ def signed_rank(differences: ArrayLike) -> float | None:
 def leaning(differences: ArrayLike) -> float:
     """Which way the signed-rank test finds differences to go: below 0 or above, by the sum of their signed ranks.
 
+    ``differences`` has the shape ``(n,)``.
     Neither the mean nor the number of instances shows that: sixteen small losses beside fourteen large wins are
     significant, as wins.
     """

@@ -49,7 +49,7 @@ class _Marginal:
         return self.quantile(rng.random(len(workload)))
 
     def quantile(self, share: FloatArray) -> FloatArray:
-        """The amount that a share of all amounts, from 0 to 1 exclusive, does not exceed."""
+        """The amounts that shares of all amounts, from 0 to 1 exclusive, shape ``(n,)``, do not exceed."""
         raise NotImplementedError
 
 

@@ -9,7 +9,7 @@ from transom.models.arrays import IntArray
 
 
 def uniform_sizes(rng: np.random.Generator, jobs: int, cap: int, most: int) -> IntArray:
-    """Sizes of jobs, uniform from 2 to ``cap``, that ask for at most ``most`` nodes together.
+    """Sizes of jobs, shape ``(jobs,)``, uniform from 2 to ``cap``, that ask for at most ``most`` nodes together.
 
     Parameters
     ----------

@@ -184,6 +184,7 @@ def used_nodes(schedule: Schedule, mode: int | None = None) -> Intervals:
 def busy_seconds(intervals: Intervals, edges: IntArray) -> FloatArray:
     """How much there is of intervals in each bin between ``edges`` [s], ascending: amounts times seconds.
 
+    The shape is ``(edges - 1,)``.
     Nothing is sorted but into the bins, of which there are few: a long trace costs some seconds for ten million jobs.
     """
     begun, ended = (_since(times, intervals.amount, edges) for times in (intervals.begin, intervals.end))
