@@ -3,10 +3,15 @@
     python -m benchmarks.baseline store [PART...]       # writes benchmarks/results/baseline/stored.json
     python -m benchmarks.baseline compare [PART...]     # status 1 where something differs or is lost
     python -m benchmarks.baseline compare digests --checkout OTHER      # the work of another checkout; for git bisect
+    python -m benchmarks.baseline compare speeds --against OTHER        # both in turn, in one run; ratios
 
 Parts: `digests` of recordings (job, start, end and nodes of every row), by trace and policy; `conservative`, the same
-of conservative backfilling. With `--against`, a checkout of another commit (`git worktree add OTHER COMMIT`), recordings
-are compared with those of that checkout, and the first job that differs is printed. Traces that are not part of the project are read from `../shared/traces` beside this checkout;
+of conservative backfilling; `suites`, proofs, gaps and answers of the suites of the bench; `commands`, CPU seconds of
+twelve commands, and of three of them without compiled kernels; `speeds`, CPU seconds of replays and solvers.
+
+Seconds carry over to no other moment: `commands` and `speeds` judge only with `--against`, a checkout of the stored
+commit (`git worktree add OTHER COMMIT`). Digests with `--against` are compared with that checkout, and the first job
+that differs is printed. Traces that are not part of the project are read from `../shared/traces` beside this checkout;
 where one is missing, a line says what is skipped.
 """
 
@@ -16,13 +21,18 @@ import argparse
 import gzip
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
+from itertools import islice
 from pathlib import Path
+from time import process_time
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -33,29 +43,22 @@ STORED = FOLDER / "stored.json"
 TRACES = ROOT.parent / "shared" / "traces"
 FLOWS = ROOT.parent / "shared" / "workflows"
 LUBLIN = ROOT / "instances" / "workloads" / "lublin_5000.swf.gz"
-PARTS = ("digests", "conservative")
+PARTS = ("digests", "conservative", "suites", "commands", "speeds")
 
-CONSERVATIVE = ("fcfs-conservative", "sjf-conservative", "wfp3-conservative")
-EASY = ("fcfs-easy", "wfp3-easy", "f1-easy", "saf-easy")
-POLICIES = (
-    *("fcfs", "saf", "unicep", *EASY, *CONSERVATIVE, "slurm-backfill"),
-    *("window:solver=dp,size=20,seconds=none", "window:solver=dp,objective=wait,easy=no,seconds=none"),
-    *("optimization", "random", "largest-first", "nwp:period=600", "mars"),
-    *(f"{name}:anywhere=yes" for name in ("dras-pg", "dras-dql", "decima-pg")),
-    *("kernel:backfill=easy,model={folder}/kernel.safetensors", "mars:model={folder}/mars.safetensors"),
-)
-EXACT = "size=10,seconds=none"
-SEVERAL = (
-    *("fcfs", *EASY, *CONSERVATIVE, "slurm-backfill", "optimization", "nwp:period=600", f"window:solver=auto,{EXACT}"),
-    *(f"selection:solver=pareto-dp,{EXACT}", f"selection:solver=pareto-dp,backfill=yes,{EXACT}"),
-    *(f"{name}:{EXACT},iterations=20" for name in ("bbsched", "multisched")),
-    *(f"weighted:{EXACT}", f"constrained:{EXACT}", "dot-product:size=10"),
-)
-WAITING = ("fcfs", *EASY, *CONSERVATIVE, "slurm-backfill", "nwp:period=600", "dras-pg:anywhere=yes", "mars")
-TASKS = (
-    *("first-fit", "best-fit", "tetris", "tetris:as-coded=yes", "drf", "longest-first", "shortest-first", "random"),
-    *("learned-priority:rollouts=2", "deepjs"),
-)
+CONSERVATIVE = "fcfs-conservative sjf-conservative wfp3-conservative"
+EASY = "fcfs-easy wfp3-easy f1-easy saf-easy"
+POLICIES = f"""fcfs saf unicep {EASY} {CONSERVATIVE} slurm-backfill optimization random largest-first nwp:period=600
+    window:solver=dp,size=20,seconds=none window:solver=dp,objective=wait,easy=no,seconds=none
+    dras-pg:anywhere=yes dras-dql:anywhere=yes decima-pg:anywhere=yes mars
+    kernel:backfill=easy,model=FOLDER/kernel.safetensors mars:model=FOLDER/mars.safetensors"""
+SEVERAL = f"""fcfs {EASY} {CONSERVATIVE} slurm-backfill optimization nwp:period=600 dot-product:size=10
+    window:solver=auto,size=10,seconds=none weighted:size=10,seconds=none constrained:size=10,seconds=none
+    selection:solver=pareto-dp,size=10,seconds=none selection:solver=pareto-dp,backfill=yes,size=10,seconds=none
+    bbsched:size=10,seconds=none,iterations=20 multisched:size=10,seconds=none,iterations=20"""
+WAITING = f"fcfs {EASY} {CONSERVATIVE} slurm-backfill nwp:period=600 dras-pg:anywhere=yes mars"
+FLOWING = f"{EASY} {CONSERVATIVE} mars"
+TASKS = "first-fit best-fit tetris tetris:as-coded=yes drf longest-first shortest-first random"
+LEARNED = f"{TASKS} learned-priority:rollouts=2 deepjs"
 MACHINES = "--machines count=5,cpu=64,memory=1 --chunks 10"
 
 
@@ -64,7 +67,7 @@ class Case(NamedTuple):
 
     trace: Path
     options: str
-    policies: tuple[str, ...]
+    policies: str
     change: Callable[[str], str] | None = None  # of the text of the trace
 
 
@@ -98,31 +101,31 @@ CASES = {
     "resources": Case(
         LUBLIN, "--jobs 600 --resources bb=[normal:mean=40,deviation=20,load=0.8],gpu=[normal:share=0.5]", SEVERAL
     ),
-    "outages": Case(LUBLIN, "--jobs 900 --outages {temporary}/outages.csv --outages mtbf=90d,mttr=4h", WAITING),
-    "lost": Case(LUBLIN, "--jobs 600 --outages mtbf=2y,mttr=4h --on-failure lose", (*EASY, *CONSERVATIVE)),
+    "outages": Case(LUBLIN, "--jobs 900 --outages TEMPORARY/outages.csv --outages mtbf=90d,mttr=4h", WAITING),
+    "lost": Case(LUBLIN, "--jobs 600 --outages mtbf=2y,mttr=4h --on-failure lose", f"{EASY} {CONSERVATIVE}"),
     "dependencies": Case(LUBLIN, "--jobs 1000", WAITING, _waiting_for_others),
     **{
         f"placement by {solver}": Case(
             LUBLIN,
             f"--jobs 600 --cluster fat-tree:leaf=16,pod=128 --allocate {solver} --allocate-seconds 60",
-            ("fcfs-easy", "sjf-easy", "fcfs-conservative", "slurm-backfill"),
+            "fcfs-easy sjf-easy fcfs-conservative slurm-backfill",
         )
         for solver in ("sequential", "best-fit", "scas-dp", "dcas-exact")
     },
-    "cqsim": Case(LUBLIN, "--jobs 1000 --rules cqsim", ("fcfs-easy", "wfp3-easy")),
+    "cqsim": Case(LUBLIN, "--jobs 1000 --rules cqsim", "fcfs-easy wfp3-easy"),
     "rlscheduler": Case(
         LUBLIN,
         "--start 1000 --jobs 1000 --rules rlscheduler",
-        ("fcfs", "sjf", "wfp3", "f1", "sjf-easy", "kernel:model={folder}/kernel.safetensors"),
+        "fcfs sjf wfp3 f1 sjf-easy kernel:model=FOLDER/kernel.safetensors",
     ),
-    "tasks": Case(TRACES / "cloudsimpy_alibaba_jobs.csv.gz", f"{MACHINES} --start 2000 --jobs 400", TASKS),
+    "tasks": Case(TRACES / "cloudsimpy_alibaba_jobs.csv.gz", f"{MACHINES} --start 2000 --jobs 400", LEARNED),
     "tasks of cloudsimpy": Case(
-        TRACES / "cloudsimpy_alibaba_jobs.csv.gz", f"{MACHINES} --jobs 400 --rules cloudsimpy", TASKS
+        TRACES / "cloudsimpy_alibaba_jobs.csv.gz", f"{MACHINES} --jobs 400 --rules cloudsimpy", LEARNED
     ),
-    "tasks of alibaba": Case(TRACES / "alibaba_v2017_batch_task.csv.gz", f"{MACHINES} --jobs 200", TASKS[:8]),
-    "workflow": Case(ROOT / "examples" / "wfformat.json", "--nodes 3", (*EASY, *CONSERVATIVE, "mars")),
-    "workflows": Case(FLOWS, "--nodes 16 --gap 100", ("fcfs", *EASY, *CONSERVATIVE, "mars")),
-    "workflows combined": Case(FLOWS, "--nodes 16 --gap 100 --combine", ("fcfs-easy", "fcfs-conservative", "mars")),
+    "tasks of alibaba": Case(TRACES / "alibaba_v2017_batch_task.csv.gz", f"{MACHINES} --jobs 200", TASKS),
+    "workflow": Case(ROOT / "examples" / "wfformat.json", "--nodes 3", FLOWING),
+    "workflows": Case(FLOWS, "--nodes 16 --gap 100", f"fcfs {FLOWING}"),
+    "workflows combined": Case(FLOWS, "--nodes 16 --gap 100 --combine", "fcfs-easy fcfs-conservative mars"),
 }
 
 
@@ -160,28 +163,27 @@ class Checkout(NamedTuple):
 def recordings(checkout: Checkout, conservative: bool) -> Iterator[tuple[str, str, str | pl.DataFrame]]:
     """Case, policy and recording of each replay, or why there is none."""
     for name, case in CASES.items():
-        policies = [each for each in case.policies if (each in CONSERVATIVE) == conservative]
+        policies = [each for each in case.policies.split() if (each in CONSERVATIVE.split()) == conservative]
         if not case.trace.exists():
             print(f"skipped: {name}, for want of {case.trace}")
         elif policies:
             with tempfile.TemporaryDirectory() as temporary:
                 for policy, found in zip(policies, _replayed(checkout, case, policies, temporary), strict=True):
-                    yield name, policy.replace("{folder}/", ""), found
+                    yield name, policy.replace("FOLDER/", ""), found
 
 
 def _replayed(checkout: Checkout, case: Case, policies: list[str], temporary: str) -> list[str | pl.DataFrame]:
     """What `transom simulate` records: by one process, or by one each where that fails."""
-    places = {"folder": str(FOLDER), "temporary": temporary}
     Path(temporary, "outages.csv").write_text(OUTAGES)
     traces = sorted(case.trace.iterdir()) if case.trace.is_dir() else [case.trace]
     if case.change:
         changed = Path(temporary, "changed.swf")
         changed.write_text(case.change(gzip.decompress(case.trace.read_bytes()).decode()))
         traces = [changed]
-    words = ["-m", "transom", "simulate", *map(str, traces), *case.options.format(**places).split()]
+    words = ["-m", "transom", "simulate", *map(str, traces), *case.options.replace("TEMPORARY", temporary).split()]
     words += ["--no-figures", "--no-reference", "--quiet", "--force", "--out", f"{temporary}/out"]
     for i, policy in enumerate(policies):
-        words += ["--policy", f"p{i:02}={policy.format(**places)}"]
+        words += ["--policy", f"p{i:02}={policy.replace('FOLDER', str(FOLDER))}"]
     _, done = checkout.run(*words, status=None)
     if done.returncode and len(policies) > 1:
         return [_replayed(checkout, case, [each], temporary)[0] for each in policies]
@@ -250,12 +252,266 @@ def _difference(expected: pl.DataFrame, rows: pl.DataFrame) -> str:
     return f"{len(apart)} of {len(rows)} rows differ, the earliest {expected.columns}: {old} became {new}"[:600]
 
 
-WORK: dict[str, tuple[Callable[[Checkout], Any], Callable[[Any, Checkout, Checkout | None], int]]] = {
-    part: (
-        partial(store_digests, conservative=part == "conservative"),
-        partial(compare_digests, conservative=part == "conservative"),
+# Suites
+
+# Of each suite so many instances a set and the solvers that carry the proofs, so that all take four minutes of CPU
+# time; those of other libraries stand in `first` and `smoke`, which run as they are, a tenth of a second a run.
+SUITES = {
+    "first": (0, ""),
+    "smoke": (0, ""),
+    "knapsack": (8, "auto dp primal-dual greedy"),
+    "selection": (2, "auto exhaustive pareto-dp epsilon lexicographic weighted constrained dot-product fcfs"),
+    "csp": (2, "auto csp-dp csp-lagrangian csp-flow"),
+    "tjap": (1, "auto scas-dp scas-lagrangian scas-flow dcas-exact free-exact dp-polish best-fit sequential"),
+    "placement": (2, "auto placement-exact local-search greedy tetris drf"),
+    "workflow": (1, "auto local-search heft longest-path lpt shortest-first"),
+    "sequences": (0, ""),
+}
+POINTS_OF_PROOFS, POINTS_OF_GAP = 2.0, 0.02
+"""How much a solver may lose on a suite within a budget [points]."""
+
+
+def benched(checkout: Checkout, suite: str) -> list[dict[str, Any]]:
+    """The rows of a suite, with budgets of CPU time."""
+    with tempfile.TemporaryDirectory() as temporary:
+        words = ["-m", "transom", "bench", "run", suite, "--workers", "1", "--clock", "cpu"]
+        take, solvers = SUITES[suite]
+        if take:
+            words += ["--take", str(take), *(word for solver in solvers.split() for word in ("--solver", solver))]
+            words += ["--seconds", "0.1", "--seconds", "1"]
+        elif suite == "sequences":
+            words += ["--seed", "0"]
+        checkout.run(*words, "--quiet", "--out", f"{temporary}/out")
+        rows = pl.read_parquet(f"{temporary}/out/rows/*.parquet")
+    return rows.sort("set", "label", "budget_seconds", "spec").to_dicts()
+
+
+def store_suites(checkout: Checkout, rounds: int = 2) -> dict[str, Any]:
+    """Of each suite the best values, and by problem, solver and budget the least and the largest number of proofs and
+    mean gap of so many runs, and a digest of the answers where time did not decide."""
+    return {suite: _suite([benched(checkout, suite) for _ in range(rounds)]) for suite in SUITES}
+
+
+def _suite(runs: list[list[dict[str, Any]]], known: dict[str, float] | None = None) -> dict[str, Any]:
+    """What is stored of the runs of a suite; gaps are to the best value of these runs and to what is known."""
+    best, proved = dict(known or {}), set()
+    for row in (row for run in runs for row in run if row["what"] == "solve" and row["value"] is not None):
+        label, value, pick = row["label"], row["value"], max if row["sense"] == "max" else min
+        best[label] = pick(best.get(label, value), value)
+        if row["status"] == "optimal":
+            proved.add(label)
+    cells: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        grouped: dict[str, list[dict[str, Any]]] = {}
+        for row in run:
+            budget = f", {row['budget_seconds']:g} s" if row["budget_seconds"] is not None else ""
+            grouped.setdefault(f"{row['problem'] or 'replay'}, {row['spec']}{budget}", []).append(row)
+        for name, rows in grouped.items():
+            cell = cells.setdefault(name, {"runs": len(rows), "proofs": [], "gap": [], "answers": []})
+            if rows[0]["what"] == "solve":
+                cell["proofs"].append(sum(row["status"] in ("optimal", "infeasible") for row in rows))
+                cell["gap"].append(round(sum(_gap(row, best) for row in rows) / len(rows), 5))
+            values = [f"{row['value']:.9g}" if row["value"] is not None else row["metrics"] for row in rows]
+            ended = all(row["reason"] not in ("time", None) or row["what"] != "solve" for row in rows)
+            cell["answers"].append(hashlib.sha256("\n".join(values).encode()).hexdigest()[:16] if ended else None)
+    for cell in cells.values():
+        kept = cell["answers"][0] if len(set(cell["answers"])) == 1 else None
+        cell["answers"] = kept  # None where time decides
+        for score in ("proofs", "gap"):
+            cell[score] = [min(cell[score]), max(cell[score])] if cell[score] else None
+    return {
+        "best": {label: float(f"{best[label]:.12g}") for label in sorted(best)},
+        "proved": sorted(proved),
+        "solvers": cells,
+    }
+
+
+def _gap(row: dict[str, Any], best: dict[str, float]) -> float:
+    """Distance to the best value that is known [points]."""
+    if row["value"] is None:
+        return 0.0 if row["status"] == "infeasible" else 100.0
+    value, known = float(row["value"]), best[row["label"]]
+    return 100 * abs(value - known) / max(abs(value), abs(known), 1e-300)
+
+
+def compare_suites(stored: dict[str, Any], checkout: Checkout, against: Checkout | None) -> int:
+    """Print lost proofs, larger gaps, other answers; proved values that are not the proved ones of then."""
+    failed = 0
+    for suite in SUITES:
+        old = _suite([benched(against, suite)]) if against else stored[suite]
+        rows = benched(checkout, suite)
+        new = _suite([rows], old["best"])
+        lines = []
+        for row in rows:
+            if row["outcome"] not in ("ok", "refused"):
+                lines.append(f"{row['label']}, {row['spec']}: {row['outcome']}: {row['cause']}")
+            if row["status"] == "optimal" and row["label"] in old["proved"]:
+                value = old["best"][row["label"]]
+                if not math.isclose(row["value"], value, rel_tol=1e-9):
+                    lines.append(f"{row['label']}, {row['spec']}: proves {row['value']}, {value} was proved")
+        for name, then in old["solvers"].items():
+            if (now := new["solvers"].get(name)) is None:
+                lines.append(f"{name}: did not run")
+                continue
+            if then["proofs"] and then["proofs"][0] - now["proofs"][0] > POINTS_OF_PROOFS / 100 * then["runs"]:
+                lines.append(f"{name}: {now['proofs'][0]} proofs of {now['runs']}, at least {then['proofs'][0]} then")
+            if then["gap"] and now["gap"][0] - then["gap"][1] > POINTS_OF_GAP:
+                lines.append(f"{name}: gap {now['gap'][0]:.3f} points, at most {then['gap'][1]:.3f} then")
+            if then["answers"] and now["answers"] and then["answers"] != now["answers"]:
+                lines.append(f"{name}: other answers")
+        proofs = [sum(each["proofs"][0] for each in side["solvers"].values() if each["proofs"]) for side in (old, new)]
+        print(f"{suite}: {proofs[1]} proofs, {proofs[0]} then", *lines, sep="\n  ", flush=True)
+        failed += len(lines)
+    return failed
+
+
+# Commands and speeds
+
+COMMANDS = {
+    "simulate, fcfs-easy": "simulate {lublin} --policy fcfs-easy",
+    "the quickstart's first": "simulate {lublin} --policy fcfs-easy --policy fcfs-conservative --policy saf-easy "
+    "--out {temporary}/first --force",
+    "solve scas by auto": "solve {tjap} --problem scas",
+    "solve scas by scas-dp": "solve {tjap} --problem scas --solver scas-dp",
+    "solve free by auto": "solve {tjap} --problem free",
+    "solve knapsack by auto": "solve {windows}",
+    "solve knapsack by dp": "solve {windows} --solver dp --out {temporary}/result.jsonl",
+    "check a knapsack": "check {windows} {temporary}/result.jsonl",
+    "solve selection by auto": "solve {selection}",
+    "solve csp by csp-dp": "solve {csp} --solver csp-dp",
+    "solvers": "solvers",
+    "--help": "--help",
+}
+COLD = ("simulate, fcfs-easy", "the quickstart's first", "solve scas by auto")
+INSTANCES = {
+    "tjap": "tjap/small.jsonl",
+    "windows": "windows/lublin.jsonl",
+    "selection": "selection/replay.jsonl.gz",
+    "csp": "csp/random.jsonl.gz",
+}
+ROUNDS = 3
+
+
+def seconds_of_commands(checkouts: list[Checkout]) -> list[dict[str, float]]:
+    """CPU seconds of each command in each checkout, in turn: the least of some runs, after one that does not count."""
+    found: list[dict[str, float]] = [{} for _ in checkouts]
+    with tempfile.TemporaryDirectory() as temporary:
+        places = {"lublin": str(LUBLIN), "temporary": temporary}
+        for name, path in INSTANCES.items():  # the first instance alone
+            places[name] = f"{temporary}/{name}.jsonl"
+            data = (ROOT / "instances" / path).read_bytes()
+            text = (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+            Path(places[name]).write_text(text.partition("\n")[0] + "\n")
+        for name, command in COMMANDS.items():
+            words = ["-m", "transom", *command.format(**places).split()]
+            for each in range(ROUNDS + 1):
+                for checkout, seconds in zip(checkouts, found, strict=True):
+                    taken, _ = checkout.run(*words)
+                    if each:
+                        seconds[name] = round(min(taken, seconds.get(name, math.inf)), 3)
+            if name in COLD:
+                for checkout, seconds in zip(checkouts, found, strict=True):
+                    with tempfile.TemporaryDirectory() as empty:
+                        seconds[f"{name}, no kernels"] = round(checkout.run(*words, XDG_CACHE_HOME=empty)[0], 2)
+    return found
+
+
+def work() -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is timed within a process."""
+    from transom import (
+        Stop,
+        read_allocations,
+        read_knapsacks,
+        read_placements,
+        read_selections,
+        read_swf,
+        simulate,
+        solve,
     )
-    for part in ("digests", "conservative")
+
+    trace, folder = read_swf(LUBLIN), ROOT / "instances"
+    window = "window:solver=dp,seconds=none"
+    for policy in ("fcfs-easy", "wfp3-easy", "fcfs-conservative", window, "dras-pg:anywhere=yes"):
+        yield policy, partial(simulate, trace, policy)
+    knapsacks = [
+        *islice(read_knapsacks(folder / "classes" / "pisinger_50.jsonl"), 12),
+        *islice(read_knapsacks(folder / "windows" / "lublin_wait.jsonl"), 12),
+    ]
+    selections = list(islice(read_selections(folder / "selection" / "replay.jsonl.gz"), 12))
+    placements = list(islice(read_placements(folder / "placement" / "alibaba.jsonl.gz"), 12))
+    stream = list(islice(read_allocations(folder / "tjap" / "paper_stream.jsonl.gz"), 40))
+    given: dict[str, list[Any]] = {
+        **dict.fromkeys(("dp", "primal-dual"), knapsacks),
+        "pareto-dp": selections,
+        "deepjs": placements,
+        "scas-dp": [each.with_rule("static") for each in stream],
+        "dcas-exact": [each.with_rule("dynamic") for each in stream],
+        "free-exact": [each.with_rule("free") for each in stream],
+    }
+    for solver, problems in given.items():
+        yield solver, partial(_each, partial(solve, solver=solver, stop=Stop(seconds=30)), problems)
+
+
+def _each(function: Callable[[Any], object], problems: list[Any]) -> None:
+    for problem in problems:
+        function(problem)
+
+
+def timed() -> None:
+    """Print CPU seconds of each work: the least of three times 0.2 s of work, after a call that does not count."""
+
+    def seconds(action: Callable[[], object], times: int) -> float:
+        before = process_time()
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            for _ in range(times):
+                action()
+        return (process_time() - before) / times
+
+    found = {}
+    for name, action in work():
+        seconds(action, 1)
+        times = max(1, math.ceil(0.2 / max(seconds(action, 1), 1e-3)))
+        found[name] = round(min(seconds(action, times) for _ in range(3)), 6)
+    print(json.dumps(found))
+
+
+def speeds(checkouts: list[Checkout]) -> list[dict[str, float]]:
+    """CPU seconds of each work in each checkout, in turn."""
+    found: list[dict[str, float]] = [{} for _ in checkouts]
+    for _ in range(ROUNDS):
+        for checkout, seconds in zip(checkouts, found, strict=True):
+            _, done = checkout.run(str(Path(__file__).resolve()), "work")
+            for name, taken in json.loads(done.stdout).items():
+                seconds[name] = min(taken, seconds.get(name, math.inf))
+    return found
+
+
+def compare_seconds(
+    stored: dict[str, float],
+    checkout: Checkout,
+    against: Checkout | None,
+    measure: Callable[[list[Checkout]], list[dict[str, float]]],
+) -> int:
+    """Print ratios, and their geometric mean; they count where both sides ran in turn."""
+    then, now = measure([against, checkout]) if against else (stored, *measure([checkout]))
+    ratios = {name: now[name] / then[name] for name in now if then.get(name)}
+    for name, ratio in ratios.items():
+        mark = "  slower by more than 25 %" if against and ratio > 1.25 else ""
+        print(f"{name:36}{then[name]:>10.3f} s{now[name]:>10.3f} s{ratio:>8.2f}{mark}")
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    print(f"geometric mean {mean:.3f}" + ("" if against else "; for information: not of one moment (--against)"))
+    return int(mean > 1.1) + sum(ratio > 1.25 for ratio in ratios.values()) if against else 0
+
+
+WORK: dict[str, tuple[Callable[[Checkout], Any], Callable[[Any, Checkout, Checkout | None], int]]] = {
+    "digests": (partial(store_digests, conservative=False), partial(compare_digests, conservative=False)),
+    "conservative": (partial(store_digests, conservative=True), partial(compare_digests, conservative=True)),
+    "suites": (store_suites, compare_suites),
+    "commands": (
+        lambda checkout: seconds_of_commands([checkout])[0],
+        partial(compare_seconds, measure=seconds_of_commands),
+    ),
+    "speeds": (lambda checkout: speeds([checkout])[0], partial(compare_seconds, measure=speeds)),
 }
 """How each part is stored and compared."""
 
@@ -263,13 +519,16 @@ WORK: dict[str, tuple[Callable[[Checkout], Any], Callable[[Any, Checkout, Checko
 def main() -> int:
     """Store or compare the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("store", "compare"))
+    parser.add_argument("what", choices=("store", "compare", "work"), metavar="store|compare")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all")
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose code runs; this one")
     parser.add_argument("--against", type=Path, help="a checkout to compare with, instead of what is stored")
     given = parser.parse_args()
     if wrong := set(given.parts) - set(PARTS):
         parser.error(f"unknown parts: {', '.join(sorted(wrong))}; known: {', '.join(PARTS)}")
+    if given.what == "work":
+        timed()
+        return 0
     checkout = Checkout(given.checkout.resolve())
     against = Checkout(given.against.resolve()) if given.against else None
     stored = json.loads(STORED.read_text()) if STORED.exists() else {}
