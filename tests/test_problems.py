@@ -172,9 +172,10 @@ def test_the_table_of_auto_stands_beside_further_kinds(transom: Callable[..., Ra
 
 def test_the_page_shows_the_package(root: Path) -> None:
     page = (root / "docs" / "problems.md").read_text()
-    for name in ("makespan.py", "pyproject.toml"):
-        shown = (root / "tests" / "packages" / "makespan" / name).read_text()
-        assert shown[shown.index("[project.entry-points") if name.endswith("toml") else 0 :].rstrip("\n") in page
+    package = root / "tests" / "packages" / "makespan"
+    assert f"{{literalinclude}} ../{(package / 'makespan.py').relative_to(root)}" in page
+    shown = (package / "pyproject.toml").read_text()
+    assert shown[shown.index("[project.entry-points") :].rstrip("\n") in page
 
 
 def test_the_types_of_this_package() -> None:
