@@ -15,7 +15,7 @@ def arrivals(submit: IntArray, now: int, horizon: int, weeks: int) -> tuple[IntA
 
     Parameters
     ----------
-    submit : of the known jobs, ascending [s], none after ``now``.
+    submit : of the known jobs, ascending [s], none after ``now``, shape ``(jobs,)``.
     now : the instant [s].
     horizon : for how long jobs are submitted [s].
     weeks : how many weeks back to begin; where the past is shorter, all of it counts.

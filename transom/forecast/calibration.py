@@ -81,7 +81,7 @@ class Calibration:
 
 
 def calibration_key(workload: Workload, name: IntArray, policy: str, seed: int) -> str:
-    """What forecasts depend on: the trace, the policy, the seed and the program."""
+    """What forecasts depend on: the trace, names of jobs, shape ``(jobs,)``, policy, seed and program."""
     state = blake2b(name.tobytes(), digest_size=16)
     state.update(repr((workload.digest(), policy, seed, source_digest())).encode())
     return state.hexdigest()

@@ -37,7 +37,7 @@ class Scores(NamedTuple):
 
 
 def quantiles(sampled: IntArray) -> FloatArray:
-    """The 10 %, 50 % and 90 % quantiles of sampled waits, along the first axis [s]."""
+    """The 10 %, 50 % and 90 % quantiles [s], shape ``(3, jobs)``, of sampled waits, shape ``(futures, jobs)``."""
     found: FloatArray = np.quantile(sampled, (_TAIL, 0.5, 1 - _TAIL), axis=0)
     return found
 

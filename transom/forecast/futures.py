@@ -59,7 +59,7 @@ def instant(known: Known, now: int, count: int, promised: IntArray | None = None
 
 
 def plan(known: Known, at: Instant) -> IntArray:
-    """The walltime plan: when each active job starts if all run to their limits and nothing is submitted [s]."""
+    """The walltime plan: when active jobs, shape ``(active,)``, start if all run to their limits and none comes [s]."""
     going = _continued(known, at, np.empty(0, np.int64), np.empty(0, np.int64))
     walltime = known.jobs.walltime[at.active]
     runtime = np.maximum(walltime, at.elapsed + 1)  # who is past it is expected to end the next second

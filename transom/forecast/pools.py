@@ -37,7 +37,7 @@ class Pools(NamedTuple):
 
 
 def new_pools(jobs: JobTable, name: IntArray, runtime: IntArray) -> Pools:
-    """The pools of jobs with these applications and runtimes [s]."""
+    """The pools of jobs with these applications and runtimes [s], both of shape ``(jobs,)``."""
     n, size = len(jobs), np.log2(jobs.walltime).astype(np.int64)
     code, begin, listed = np.empty((5, n), np.int64), np.zeros((5, n + 1), np.int64), np.empty((5, n), np.int64)
     kinds = (

@@ -71,7 +71,7 @@ class PeriodWindow(Frozen):
 
     @property
     def allocated(self) -> IntArray:
-        """Ids of the jobs that the allocation is about: those of more than one node, in their order."""
+        """Ids of the jobs that the allocation is about, shape ``(n,)``: those of more than one node, in their order."""
         return self.ids[self.nodes > 1]
 
     def allocation(self, rule: Rule = "static", wrap: bool = True, cost: HopCost = PAPER) -> Allocation:

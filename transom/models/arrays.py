@@ -90,7 +90,7 @@ def frozen_ints(values: ArrayLike, what: str, shape: tuple[int, ...] | None = No
 
 
 def frozen_marks(given: ArrayLike | None, what: str, count: int) -> BoolArray:
-    """A read-only copy of marks, booleans or 0 and 1; none of ``count`` is set by default.
+    """A read-only copy of marks, booleans or 0 and 1, shape ``(count,)``; none is set by default.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def judged(problem: Selection, fronts: Fronts, chosen: Chosen) -> None:
 
 
 def drawn(problem: Selection, front: ParetoFront) -> FloatArray:
-    """Values in the units of the axes: percent of the total for a resource, else without the scale."""
+    """Values in the units of the axes, shape ``(points, terms)``: percent for a resource, else without the scale."""
     percent = np.array([100.0 if term in problem.resources else 1.0 for term in problem.terms])
     values: FloatArray = problem.in_display_units(front.values) * percent
     return values

@@ -99,7 +99,7 @@ class Scale(NamedTuple):
         return f"{self.quantity}\n{ends}{', logarithmic' if self.logarithmic else ''}"
 
     def places(self, values: ArrayLike) -> FloatArray:
-        """Where values of the metric lie, from 0 (centre) to 1 (rim); NaN lies in the centre."""
+        """Where values of the metric, of any shape, lie from 0 (centre) to 1 (rim); NaN lies in the centre."""
         shown = np.asarray(values, np.float64) / self.unit
         centre, rim = self.centre, self.rim
         if self.logarithmic:

@@ -98,7 +98,7 @@ class Origin(Frozen):
     def partitions(self, area: IntArray) -> tuple[Partition, ...]:
         """The partitions that are replayed as one machine, ascending; none where there is one.
 
-        ``area`` are the node-seconds of the jobs.
+        ``area`` are the node-seconds of the jobs, shape ``(jobs,)``.
         """
         if self.partition is None or not len(area) or self.partition.min() == self.partition.max():
             return ()
@@ -134,7 +134,7 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
 
 
 def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
-    """What :func:`diagnostics` says, for machines: in JSON's terms."""
+    """What :func:`diagnostics` says of jobs, shapes ``(jobs,)``, for machines: in JSON's terms."""
     return {
         "estimates": _estimates(origin, walltime, runtime),
         "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],

@@ -144,7 +144,7 @@ class Workload(Frozen):
         return replace(self, jobs=jobs, runtime=self.runtime[index], repairs=repairs, origin=origin)
 
     def with_repair(self, what: str, jobs: BoolArray) -> Workload:
-        """The same with a change of the reader to these jobs, a mask, counted in ``repairs`` if it has any."""
+        """The same with a change of the reader to these jobs, a mask of shape ``(jobs,)``, counted in ``repairs``."""
         if not jobs.any():
             return self
         origin = replace(self.origin, repaired={**self.origin.repaired, what: jobs})
