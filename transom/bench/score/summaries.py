@@ -176,7 +176,7 @@ def _line(instances: pl.DataFrame) -> dict[str, Any]:
 
 
 def shifted_limits(times: ArrayLike, budget: float | None) -> Limits | None:
-    """Limits of the shifted geometric mean of times, shape ``(n,)``, within a budget; None without one, or of too few times.
+    """Limits of the shifted geometric mean of times, shape ``(n,)``, within a budget; None without it or of too few.
 
     Its logarithm is a mean of figures between those of the shift and of the budget with the shift.
     """
