@@ -43,11 +43,11 @@ Curves = Mapping[str, np.ndarray]
 def trained(network: str, decisions: int, seed: int, out: Path) -> tuple[np.ndarray, Card]:
     """Train a network in ``out/NETWORK``, or read what is finished there: its curve, and the card of its checkpoint."""
     from transom.learned.repair.evaluation import evaluate_and_save
-    from transom.learned.repair.training import Trainer
+    from transom.learned.repair.training import RepairTrainer
     from transom.learned.repair.training_settings import Training
-    from transom.learned.training.loop import train
+    from transom.learned.training.trainer import train
 
-    trainer = Trainer(Training(network=network, decisions=decisions, seed=seed), out / network)
+    trainer = RepairTrainer(Training(network=network, decisions=decisions, seed=seed), out / network)
     with progress() as bars:
         task = bars.add_task(network, total=decisions, completed=trainer.decisions)
 

@@ -61,7 +61,7 @@ ROOMS = {
     "simulation.output": {"simulation.core", "simulation.nodes"},
     "learned.dras.process": {"learned"},
     "learned.dras.networks": {"learned"},
-    "learned.dras.updates": {"learned", "learned.dras.process", "learned.dras.networks"},
+    "learned.dras.updates": {"learned", "learned.training", "learned.dras.process", "learned.dras.networks"},
     "learned.dras.agent": {"learned", "learned.dras.process", "learned.dras.networks", "learned.dras.updates"},
     "learned.dras.envs": {"learned", "learned.dras.process", "learned.dras.updates"},
     "learned.training": {"learned"},

@@ -14,7 +14,7 @@ from transom.io import write_documents
 from transom.learned.checkpoints import shipped_names
 from transom.models import Allocation, FatTree, Knapsack
 
-BLOCKED = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "tensorboard")
+BLOCKED = ("torch", "gymnasium", "tensorboard")
 
 # Every finder of modules is asked through one that does not know the blocked packages: importing them fails as it
 # does where they are not installed, and importlib.util.find_spec returns None.
@@ -126,6 +126,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         "train nsa-cost": ["train", "nsa-cost", "--out", str(folder / "nsa-cost")],
         "train dras": ["train", "dras", str(trace), "--out", str(folder / "dras")],
         "train mars": ["train", "mars", str(trace), "--out", str(folder / "mars")],
+        "train kernel": ["train", "kernel", str(trace), "--out", str(folder / "kernel")],
+        "train deepjs": ["train", "deepjs", str(tasks), "--out", str(folder / "deepjs")],
     }
     asked = json.dumps([BLOCKED, list(commands.values())])
     done = subprocess.run([sys.executable, "-c", PROGRAM, asked], capture_output=True, text=True, cwd=folder)
@@ -199,7 +201,9 @@ def test_exact_solvers_work(ran: dict[str, Ran]) -> None:
         assert told["status"] == "optimal"
 
 
-@pytest.mark.parametrize("asked", ["learning on", "train nsa", "train nsa-cost", "train dras", "train mars"])
+@pytest.mark.parametrize(
+    "asked", ["learning on", *(f"train {kind}" for kind in ("nsa", "nsa-cost", "dras", "mars", "kernel", "deepjs"))]
+)
 def test_what_learns_says_what_to_install(ran: dict[str, Ran], asked: str) -> None:
     assert (ran[asked].status, ran[asked].out) == (2, "")
     assert ran[asked].err.startswith("error: ")

@@ -15,7 +15,7 @@ FEW = ["train", "nsa", "--network", "fcn-1", "--decisions", "512", "--envs", "16
 
 
 def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    pytest.importorskip("torch", reason="needs the extra 'learned'")
     assert run([*FEW, "--name", "mine", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "42,724 weights after 512 decisions" in printed
@@ -51,7 +51,7 @@ def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_the_card_of_every_setting_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    pytest.importorskip("torch", reason="needs the extra 'learned'")
     more = ["--rows", "4", "--cluster", "paper", "--reward", "reciprocal", "--discount", "0.9", "--minibatch", "64"]
     assert run([*FEW, *more, "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -72,7 +72,7 @@ def test_the_card_of_every_setting_holds(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_bad_options(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    pytest.importorskip("torch", reason="needs the extra 'learned'")
     assert run([*FEW, "--out", str(tmp_path / "new"), *words]) == 2
     told = capsys.readouterr().err
     assert message in told
@@ -80,7 +80,7 @@ def test_bad_options(words: list[str], message: str, tmp_path: Path, capsys: pyt
 
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
+    pytest.importorskip("torch", reason="needs the extra 'learned'")
     (tmp_path / "file").write_text("")
     assert run([*FEW, "--out", str(tmp_path / "file")]) == 2
     assert str(tmp_path / "file") in capsys.readouterr().err

@@ -13,11 +13,11 @@ import pytest
 
 from tests.learned.deepjs.plain import two_resources
 from transom.errors import DocumentError, SpecError
-from transom.learned.deepjs.learning import Adam, EpisodeBatch, advantages, learn
+from transom.learned.deepjs.learning import EpisodeBatch, advantages, learn
 from transom.learned.deepjs.network import Network, scored
 from transom.learned.deepjs.policy import NetworkPolicy, untrained
 from transom.learned.deepjs.settings import Training
-from transom.learned.deepjs.training import Trainer
+from transom.learned.deepjs.training import DeepJsTrainer
 from transom.learned.training.state import STATE
 from transom.models.arrays import FloatArray
 from transom.traces.tasks import TaskWorkload
@@ -40,8 +40,8 @@ def long_and_short() -> TaskWorkload:
     )
 
 
-def trained(settings: Training, folder: Path, updates: int, work: TaskWorkload) -> Trainer:
-    trainer = Trainer(settings, work, folder)
+def trained(settings: Training, folder: Path, updates: int, work: TaskWorkload) -> DeepJsTrainer:
+    trainer = DeepJsTrainer(settings, work, folder)
     for _ in range(updates):
         trainer.update()
     trainer.save()
@@ -111,7 +111,10 @@ def test_the_rule_of_the_text_is_a_plain_step_along_the_sum() -> None:
             total += worth[0, decision] * (scores[log.chosen[decision]] - np.log(np.exp(scores[there]).sum()))
         return total
 
-    learn(batch, worth, settings, Adam(1e-3, np.zeros(len(before)), np.zeros(len(before))))
+    def move(slope: FloatArray) -> None:
+        network.weights[:] += np.float32(settings.learning_rate) * slope
+
+    learn(batch, worth, settings, move)
     for at in range(0, len(before), 9):
         up, down = before.astype(np.float64), before.astype(np.float64)
         up[at] += 1e-4
@@ -140,7 +143,7 @@ def test_the_same_seed_gives_the_same_weights_in_another_process(tmp_path: Path)
 
 def test_a_training_that_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
     work = two_resources(7)
-    whole = Trainer(SMALL, work, tmp_path / "whole")
+    whole = DeepJsTrainer(SMALL, work, tmp_path / "whole")
     while not whole.done:
         whole.update()
     assert len(whole.curve) == 2 * len(work.job_ids)
@@ -159,18 +162,18 @@ def test_a_training_that_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> Non
 def test_other_settings_and_other_jobs_are_refused(tmp_path: Path) -> None:
     trained(SMALL, tmp_path, 1, two_resources(7))
     with pytest.raises(DocumentError, match="was begun with episodes 3, not 4"):
-        Trainer(replace(SMALL, episodes=4), two_resources(7), tmp_path)
+        DeepJsTrainer(replace(SMALL, episodes=4), two_resources(7), tmp_path)
     with pytest.raises(DocumentError, match="was begun on other jobs or machines"):
-        Trainer(SMALL, two_resources(8), tmp_path)
+        DeepJsTrainer(SMALL, two_resources(8), tmp_path)
     (tmp_path / STATE).write_bytes(b"nothing")
     with pytest.raises(DocumentError, match="not the state of a training"):
-        Trainer(SMALL, two_resources(7), tmp_path)
+        DeepJsTrainer(SMALL, two_resources(7), tmp_path)
 
 
 def test_weights_that_are_not_finite_end_it(tmp_path: Path) -> None:
-    trainer = Trainer(SMALL, two_resources(7), tmp_path)
+    trainer = DeepJsTrainer(SMALL, two_resources(7), tmp_path)
     trainer.network.weights[0] = np.nan
-    with pytest.raises(SpecError, match="weights are not finite after step 1; take a lower learning rate"):
+    with pytest.raises(SpecError, match="after update 1 weights are not finite; take a lower learning rate"):
         trainer.update()
 
 

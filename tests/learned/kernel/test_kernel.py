@@ -18,7 +18,7 @@ from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import KernelWeights, VisibleJobs, delay, scores_of
 from transom.learned.kernel.training import KernelTrainer, KernelTraining
 from transom.learned.kernel.weights import SHAPES, STARTS, first_weights, kernel_weights, vector_of
-from transom.learned.training.loop import train
+from transom.learned.training.trainer import train
 from transom.models import Cluster, Job
 from transom.simulation import make_policy, simulate
 from transom.simulation.output import metrics

@@ -19,7 +19,7 @@ from transom.learned.mars.choosing import RULES, choose, slowdowns
 from transom.learned.mars.process import sequence_of
 from transom.learned.mars.rollouts import drawn, greedy
 from transom.learned.mars.settings import MarsTraining
-from transom.learned.training.loop import train
+from transom.learned.training.trainer import train
 from transom.simulation import make_policy, simulate
 from transom.simulation.output import metrics
 from transom.simulation.policies.by_size import BySize
@@ -27,7 +27,7 @@ from transom.traces import write_swf
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
-from transom.learned.mars.learners import Learner, advantages  # noqa: E402
+from transom.learned.mars.learners import Learner  # noqa: E402
 from transom.learned.mars.network import MarsNetwork, padded  # noqa: E402
 from transom.learned.mars.training import MarsTrainer  # noqa: E402
 
@@ -70,13 +70,6 @@ def test_what_masked_slots_hold_counts_neither_for_chances_nor_for_values_nor_fo
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
-def test_advantages_sum_the_errors_of_the_critic() -> None:
-    values = np.array([1.0, 3.0, 2.0])
-    np.testing.assert_allclose(advantages(values, 5.0, 0.0), [2.0, -1.0, 3.0])
-    np.testing.assert_allclose(advantages(values, 5.0, 1.0), [4.0, 2.0, 3.0])
-    np.testing.assert_allclose(advantages(values, 5.0, 0.5), [2.25, 0.5, 3.0])
-
-
 @pytest.mark.parametrize("learner", ["ppo", "actor-critic"])
 def test_an_update_moves_actor_and_critic(learner: str) -> None:
     settings = replace(SMALL, learner=learner, learning_rate=0.02, passes=2)
@@ -116,13 +109,13 @@ def test_an_interrupted_training_gives_the_same_weights(learner: str, tmp_path: 
     first, second = (each.checkpoint("mine", "made", "transom train mars") for each in (whole, rest))
     assert first.card.weights == second.card.weights
     assert (first.card.settings, first.card.scores) == (second.card.settings, second.card.scores)
-    kept = whole.learner.state(), rest.learner.state()
+    kept = whole.learner.arrays(), rest.learner.arrays()
     assert all(np.array_equal(kept[0][name], kept[1][name]) for name in kept[0])
     assert [row.validation for row in whole.curve] == [row.validation for row in rest.curve]
     assert (tmp_path / "whole" / "curve.csv").read_text().count("\n") == 5
     other = MarsTrainer(replace(settings, seed=5), trace(), tmp_path / "other")
     train(other, 1)
-    assert not np.array_equal(other.learner.state()["network.actor.out"], kept[0]["network.actor.out"])
+    assert not np.array_equal(other.learner.arrays()["weights.actor.out"], kept[0]["weights.actor.out"])
     with pytest.raises(DocumentError, match=r"was begun with clip 0\.2, not 0\.3"):
         MarsTrainer(replace(settings, clip=0.3), trace(), tmp_path / "whole")
     with pytest.raises(DocumentError, match="was begun on other jobs"):

@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.placement.workloads import small_workload
 from transom.errors import DocumentError, SpecError
 from transom.learned.priority.settings import Training
-from transom.learned.priority.training import Trainer
+from transom.learned.priority.training import PriorityTrainer
 from transom.learned.training.state import STATE
 from transom.traces.tasks import TaskWorkload
 
@@ -23,8 +23,8 @@ def work() -> TaskWorkload:
     return small_workload(7, instances=made.instances * 5)
 
 
-def trained(settings: Training, folder: Path, updates: int) -> Trainer:
-    trainer = Trainer(settings, work(), folder)
+def trained(settings: Training, folder: Path, updates: int) -> PriorityTrainer:
+    trainer = PriorityTrainer(settings, work(), folder)
     for _ in range(updates):
         trainer.update()
     trainer.save()
@@ -51,19 +51,19 @@ def test_a_training_that_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> Non
 
 def test_more_generations_go_on(tmp_path: Path) -> None:
     trained(SMALL, tmp_path, 4)
-    more = Trainer(Training(**{**_plain(SMALL), "generations": 5}), work(), tmp_path)
+    more = PriorityTrainer(Training(**{**_plain(SMALL), "generations": 5}), work(), tmp_path)
     assert (more.done, len(more.curve)) == (False, 4)
 
 
 def test_other_settings_and_other_jobs_are_refused(tmp_path: Path) -> None:
     trained(SMALL, tmp_path, 1)
     with pytest.raises(DocumentError, match="was begun with population 6, not 8"):
-        Trainer(Training(**{**_plain(SMALL), "population": 8}), work(), tmp_path)
+        PriorityTrainer(Training(**{**_plain(SMALL), "population": 8}), work(), tmp_path)
     with pytest.raises(DocumentError, match="was begun on other jobs or machines"):
-        Trainer(SMALL, small_workload(7), tmp_path)
+        PriorityTrainer(SMALL, small_workload(7), tmp_path)
     (tmp_path / STATE).write_bytes(b"nothing")
     with pytest.raises(DocumentError, match="not the state of a training"):
-        Trainer(SMALL, work(), tmp_path)
+        PriorityTrainer(SMALL, work(), tmp_path)
 
 
 def test_both_parts_of_the_weights_have_length_one(tmp_path: Path) -> None:

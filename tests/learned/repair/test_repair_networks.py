@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests.learned.repair.made import actor_with
@@ -65,20 +64,3 @@ def test_weights_go_out_and_come_back(name: str) -> None:
     again = actor_with(name, 5, weights)
     seen = torch.rand(3, 500) if name == "fcn-2" else torch.rand(3, 5, 100)
     assert torch.equal(actor(seen), again(seen))
-
-
-@pytest.mark.parametrize(("name", "rows"), [("fcn-1", 4), ("cnn-3", 5)])
-def test_the_policy_is_the_two_networks(name: str, rows: int) -> None:
-    pytest.importorskip("sb3_contrib", reason="needs the extra 'learned'")
-    from gymnasium import spaces
-
-    from transom.learned.repair.actor_critic import RepairPolicy
-
-    space = spaces.Box(0, 1, (rows, SEEN), np.float32)
-    policy = RepairPolicy(space, spaces.Discrete(SEEN), lambda _: 1e-3, network=name, rows=rows)
-    two = policy.mlp_extractor
-    assert parameters(policy) == parameters(two.actor) + parameters(two.critic)
-    seen = torch.rand(6, rows, SEEN)
-    own = seen.flatten(1) if name == "fcn-1" else seen
-    assert torch.equal(policy.predict_values(seen), two.critic(own))
-    assert torch.allclose(policy.get_distribution(seen).distribution.probs, two.actor(own).softmax(1))

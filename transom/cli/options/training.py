@@ -101,7 +101,7 @@ def train_validated(trainer: Any, every: int, name: str, total: int, unit: str, 
     every : number of these between two validations.
     total : number of these at most.
     """
-    from transom.learned.training.loop import train
+    from transom.learned.training.trainer import train
 
     with progress(hidden=json) as bars:
         task = bars.add_task(name, total=total)

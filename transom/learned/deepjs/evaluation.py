@@ -11,14 +11,14 @@ from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.deepjs.cards import SCHEMA
 from transom.learned.deepjs.network import named
 from transom.learned.deepjs.policy import NetworkPolicy
-from transom.learned.deepjs.training import Trainer
+from transom.learned.deepjs.training import DeepJsTrainer
 from transom.learned.training.command import training_command
 
 MEASURE = "above the bound [%]"
 RULES = ("longest-first", "random", "first-fit")
 
 
-def evaluate_and_save(trainer: Trainer, name: str, words: Sequence[str]) -> tuple[Checkpoint, Path]:
+def evaluate_and_save(trainer: DeepJsTrainer, name: str, words: Sequence[str]) -> tuple[Checkpoint, Path]:
     """Score the best network on the chunks that it was trained on, and write it with its card.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,24 +28,6 @@ from transom.traces.tasks.workload import TaskWorkload
 
 _BATCH = 8192  # rows that go through the network at once
 _EPSILON = float(np.finfo(np.float32).eps)  # the code's, below the deviation of advantages
-
-
-@dataclass(slots=True)
-class Adam:
-    """The optimiser of Kingma and Ba (2015), with its usual settings, upwards."""
-
-    learning_rate: float
-    mean: FloatArray
-    square: FloatArray
-    steps: int = 0
-
-    def step(self, network: Network, slope: SingleArray) -> None:
-        """Move the weights along a gradient."""
-        self.steps += 1
-        self.mean += 0.1 * (slope - self.mean)
-        self.square += 0.001 * (slope.astype(np.float64) ** 2 - self.square)
-        rate = self.learning_rate * (1 - 0.999**self.steps) ** 0.5 / (1 - 0.9**self.steps)
-        network.weights[:] += (rate * self.mean / (np.sqrt(self.square) + 1e-8)).astype(np.float32)
 
 
 @dataclass(slots=True)
@@ -131,11 +113,11 @@ def advantages(times: IntArray, ends: IntArray, normalised: bool) -> FloatArray:
     return np.asarray(found)
 
 
-def learn(batch: EpisodeBatch, gains: FloatArray, settings: Training, adam: Adam) -> float:
+def learn(batch: EpisodeBatch, gains: FloatArray, settings: Training, move: Callable[[SingleArray], None]) -> float:
     """Move the weights, episode by episode; the mean logarithm of the chances of what was chosen.
 
-    With Adam by the mean over each batch of decisions, with chances that the network gives by then; or by the sum over
-    all decisions of an episode.
+    ``move`` takes the mean gradient over each batch of decisions, with chances that the network gives by then; under
+    the rule of the text, the sum over all decisions of an episode.
     """
     network, likely, count = batch.network, 0.0, 0
     for episode in range(batch.episodes):
@@ -149,10 +131,10 @@ def learn(batch: EpisodeBatch, gains: FloatArray, settings: Training, adam: Adam
                 likely += chance
             count += int((log.chosen[begin:end] >= 0).sum())
             if settings.update == "code":
-                adam.step(network, slope / np.float32(end - begin))
+                move(slope / np.float32(end - begin))
             whole += slope
         if settings.update == "text":
-            network.weights[:] += np.float32(settings.learning_rate) * whole
+            move(whole)
     return likely / max(count, 1)
 
 

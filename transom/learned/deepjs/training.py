@@ -1,22 +1,22 @@
-"""Training of DeepJS, chunk after chunk, in a folder from which it resumes."""
+"""Training of DeepJS, chunk after chunk."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from transom.errors import DocumentError, SpecError
-from transom.learned.deepjs.learning import Adam, EpisodeBatch, advantages, learn
+from transom.learned.checkpoints import require
+from transom.learned.deepjs.learning import EpisodeBatch, advantages, learn
 from transom.learned.deepjs.network import Network
 from transom.learned.deepjs.policy import NetworkPolicy, check_resources, untrained
 from transom.learned.deepjs.settings import Training
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
-from transom.models.arrays import FloatArray
+from transom.learned.training.state import Arrays, network_arrays, set_network
+from transom.learned.training.trainer import Trainer
+from transom.models.arrays import FloatArray, SingleArray
 from transom.rng import stream
 from transom.simulation.placement.bounds import makespan_bound
 from transom.simulation.placement.replay import simulate_tasks
@@ -49,98 +49,103 @@ class Step:
     highest: float | None = None
 
 
-class Trainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state) and ``curve.csv``.
+class DeepJsTrainer(Trainer):
+    """A training of the agent, chunk after chunk.
 
     Parameters
     ----------
     settings : how it is trained.
     workload : what it is trained on, and nothing else, with CPU and memory.
-    folder : where; a training of the same settings and workload that stopped there goes on.
+    folder : see :class:`~transom.learned.training.trainer.Trainer`.
 
     Attributes
     ----------
     chunks : the workload, cut.
-    curve : the steps so far.
     network, best, greedy : the network, the best one so far, and whether that is better with the highest score than
         drawing.
 
     Raises
     ------
-    SpecError : the resources are not CPU and memory.
+    SpecError : the resources are not CPU and memory, or PyTorch is not installed.
     DocumentError : the folder holds a training of other settings or another workload, or what is there cannot be read.
     """
 
+    columns, length = Step, ""
+
     def __init__(self, settings: Training, workload: TaskWorkload, folder: Path) -> None:
+        require("transom train deepjs", "torch")
+        import torch
+
         check_resources(workload)
-        self.settings, self.workload, self.folder = settings, workload, folder
+        super().__init__(settings, folder, workload.digest())
+        self.workload = workload
         self.chunks = list(workload.chunks(settings.chunks))
-        self.curve: list[Step] = []
         self.network = untrained(settings.network, settings.seed)
         self.best, self.greedy = self.network, False
         self._above = np.inf
-        zeros = np.zeros(len(self.network.weights))
-        self._adam = Adam(settings.learning_rate, zeros, zeros.copy())
+        # The kernels and torch work on the same memory.
+        self._torch = torch.nn.Module()
+        self._torch.vector = torch.nn.Parameter(torch.from_numpy(self.network.weights))
+        rule = torch.optim.Adam if settings.update == "code" else torch.optim.SGD
+        self._optimizer = rule(self._torch.parameters(), lr=settings.learning_rate, maximize=True)
         self._bounds: FloatArray | None = None
         self._batch: EpisodeBatch | None = None
-        self._state = folder / STATE
-        if self._state.is_file():
-            self._restore(*read_state(self._state))
-
-    @property
-    def done(self) -> bool:
-        """Whether no step is left."""
-        return len(self.curve) >= len(self.chunks) * self.settings.steps
-
-    @property
-    def seconds(self) -> float:
-        """Time spent so far, over all starts of the command [s]."""
-        return self.curve[-1].seconds if self.curve else 0.0
+        self.resume()
 
     @property
     def decisions(self) -> int:
         """Instances that were placed in all episodes so far."""
         placed = sum(int(self.chunks[row.chunk].instances.sum()) for row in self.curve)
-        return self.settings.episodes * placed
+        return int(self.settings.episodes) * placed
 
-    def update(self) -> Step:
-        """Make a step: episodes of a chunk, and what they teach.
+    def made(self) -> float:
+        """See :class:`~transom.learned.training.trainer.Trainer`."""
+        return self.updates / (len(self.chunks) * int(self.settings.steps))
 
-        Raises
-        ------
-        SpecError : the weights are no longer finite.
-        """
-        began, settings = time.perf_counter(), self.settings
-        number, step = divmod(len(self.curve), settings.steps)
+    def step(self) -> Step:
+        """Play episodes of a chunk, and learn from them."""
+        settings = self.settings
+        number, step = divmod(self.updates, settings.steps)
         if self._batch is None or self._batch.workload is not self.chunks[number]:
             self._batch = EpisodeBatch(self.chunks[number], self.network, settings.episodes)
         batch = self._batch
-        # A stream of its own for each step: nothing of a generator has to be kept between two of them.
         draws = stream(settings.seed, "deepjs", number, step).random((settings.episodes, batch.decisions))
         ends = batch.play(draws)
         gains = advantages(batch.times(), ends, settings.update == "code")
         with threadpool_limits(1):  # sums of several threads differ in the last bits
-            likely = learn(batch, gains, settings, self._adam)
-        if not np.isfinite(self.network.weights).all():
-            raise SpecError(
-                f"deepjs: weights are not finite after step {len(self.curve) + 1}; take a lower learning rate"
-            )
-        found: tuple[float | None, float | None] = None, None
-        last = number + 1 == len(self.chunks)
-        if step == settings.steps - 1 and (last or (number + 1) % settings.compare_every == 0):
-            found = self._compare()
-        row = Step(
-            step=len(self.curve) + 1,
-            seconds=self.seconds + time.perf_counter() - began,
-            chunk=number,
-            makespan=float(ends.mean()),
-            different=len(np.unique(ends)),
-            likely=float(np.exp(likely)),
-            drawn=found[0],
-            highest=found[1],
-        )
-        self.curve.append(row)
-        return row
+            likely = learn(batch, gains, settings, self._move)
+        return Step(self.updates + 1, 0.0, number, float(ends.mean()), len(np.unique(ends)), float(np.exp(likely)))
+
+    def row(self, seen: Step) -> Step:
+        """What the step saw, and how the network compares where that is due."""
+        number = seen.chunk
+        due = (number + 1) % self.settings.compare_every == 0 or number + 1 == len(self.chunks)
+        if self.updates % self.settings.steps or not due:
+            return seen
+        drawn, highest = self._compare()
+        return replace(seen, drawn=drawn, highest=highest)
+
+    def arrays(self) -> Arrays:
+        """The weights with what their optimiser keeps, and the best ones so far."""
+        return {"best": self.best.weights, **network_arrays(self._torch, self._optimizer)}
+
+    def facts(self) -> dict[str, Any]:
+        """How the best network does, and how it decides."""
+        return {"greedy": self.greedy, "above": self._above if np.isfinite(self._above) else None}
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Take over a state."""
+        set_network(self._torch, self._optimizer, arrays)
+        self.best = Network(np.array(arrays["best"], np.float32), self.network.sizes)
+        self.greedy = bool(facts["greedy"])
+        self._above = np.inf if facts["above"] is None else float(facts["above"])
+
+    def _move(self, slope: SingleArray) -> None:
+        """Move the weights along a gradient."""
+        import torch
+
+        self._torch.vector.grad = torch.from_numpy(np.asarray(slope, np.float32))
+        self._optimizer.step()
 
     def above_bound(self, policy: str | NetworkPolicy) -> float:
         """How far the makespans of a policy are above their bounds on the chunks of the training, in the mean [%]."""
@@ -156,44 +161,3 @@ class Trainer:
             self.best = Network(self.network.weights.copy(), self.network.sizes)
             self._above, self.greedy = min(drawn, highest), highest <= drawn
         return drawn, highest
-
-    def save(self) -> None:
-        """Write the state and the curve."""
-        arrays: Arrays = {
-            "weights": self.network.weights,
-            "best": self.best.weights,
-            "mean": self._adam.mean,
-            "square": self._adam.square,
-        }
-        write_progress(
-            self.folder,
-            self.settings,
-            self.curve,
-            Step,
-            arrays,
-            workload=self.workload.digest(),
-            adam=self._adam.steps,
-            greedy=self.greedy,
-            above=self._above if np.isfinite(self._above) else None,
-        )
-
-    def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        begun = facts.get("settings") if isinstance(facts, dict) else None
-        if not isinstance(begun, dict):
-            raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
-        check_settings(self._state, begun, asdict(self.settings), "")
-        if facts.get("workload") != self.workload.digest():
-            raise DocumentError(f"{self._state}: was begun on other jobs or machines; take another folder")
-        try:
-            self.curve = [Step(*row) for row in facts["curve"]]
-            self.best = Network(np.array(arrays["best"], np.float32), self.network.sizes)
-            for name, held in (
-                ("weights", self.network.weights), ("mean", self._adam.mean), ("square", self._adam.square),
-            ):  # fmt: skip
-                if arrays[name].shape != held.shape:
-                    raise ValueError("arrays of other shapes")
-                held[:] = arrays[name]
-            self._adam.steps, self.greedy = int(facts["adam"]), bool(facts["greedy"])
-            self._above = np.inf if facts["above"] is None else float(facts["above"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {error}") from None

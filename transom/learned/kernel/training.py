@@ -10,21 +10,23 @@ Salimans et al., Evolution strategies as a scalable alternative to reinforcement
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.checkpoints import Checkpoint, make_card, require, save
 from transom.learned.kernel.cards import NETWORK
 from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import SCHEMA, SLOTS
-from transom.learned.kernel.weights import STARTS, first_weights, kernel_weights, vector_of
-from transom.learned.training.share import share_done
-from transom.learned.training.state import STATE, check_settings, read_state, write_progress
+from transom.learned.kernel.weights import SHAPES, STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.training.state import Arrays, network_arrays, set_network
+from transom.learned.training.trainer import Trainer
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 
@@ -81,8 +83,8 @@ class Generation:
     best: float
 
 
-class KernelTrainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state), ``curve.csv`` and the checkpoint.
+class KernelTrainer(Trainer):
+    """A training of the network; the checkpoint lands in its folder, too.
 
     Parameters
     ----------
@@ -90,18 +92,16 @@ class KernelTrainer:
     jobs : by arrival, the columns of :attr:`~transom.simulation.locked.process.LockedState.jobs`.
     nodes : of the machine.
     apart : beginnings of sequences near which none of the validation begins.
-    folder : a training of the same settings that stopped there goes on.
-    minutes : stop after so much processor time of training [min]; None: never.
-
-    Attributes
-    ----------
-    curve : a row for each look at the validation.
+    folder, minutes : see :class:`~transom.learned.training.trainer.Trainer`; minutes are of processor time.
 
     Raises
     ------
-    SpecError : there are too few jobs.
+    SpecError : there are too few jobs, or PyTorch is not installed.
     DocumentError : the folder holds a training of other settings or jobs, or what is there cannot be read.
     """
+
+    columns, length = Generation, "generations"
+    processor_time = True
 
     def __init__(
         self,
@@ -112,9 +112,13 @@ class KernelTrainer:
         folder: Path,
         minutes: float | None = None,
     ) -> None:
+        require("transom train kernel", "torch")
+        import torch
+
+        subject = blake2b(np.ascontiguousarray(jobs[:, :4]).tobytes(), digest_size=16).hexdigest()
+        super().__init__(settings, folder, subject, minutes)
         s = settings
-        self.settings, self.folder, self.nodes = settings, folder, nodes
-        self._jobs, self._minutes = jobs, minutes
+        self.nodes, self._jobs = nodes, jobs
         self.begins = len(jobs) - s.length
         near = np.array(apart, np.int64).reshape(-1, 1)
         free = np.arange(max(self.begins, 0))
@@ -122,62 +126,57 @@ class KernelTrainer:
         if len(free) < s.validation:
             raise SpecError(f"sequences of {s.length}: {s.validation} to validate on need more than {len(jobs)} jobs")
         self._validation = stream(s.seed, "kernel validation").choice(free, s.validation, replace=False)
-        self.curve: list[Generation] = []
-        self.updates, self.seconds = 0, 0.0
-        self._state = folder / STATE
-        if self._state.is_file():
-            self._restore()
-            return
-        began = time.process_time()
-        starts = [vector_of(first_weights(stream(s.seed, "kernel weights"), start)) for start in STARTS]
-        values = [self.evaluate(each, self._validation) for each in starts]
-        self.start = list(STARTS)[int(np.argmin(values))]
-        self._weights = self._best = starts[int(np.argmin(values))]
-        self._moments = np.zeros((2, len(self._weights)))
-        self.seconds = time.process_time() - began
-        self.curve.append(Generation(0, self.seconds, min(values), min(values), min(values)))
-
-    @property
-    def done(self) -> bool:
-        """Whether all generations are made, or the time is over."""
-        return self._share() >= 1
+        self._network = torch.nn.Module()
+        self._network.vector = torch.nn.Parameter(torch.zeros(sum(map(prod, SHAPES)), dtype=torch.float64))
+        self._optimizer = torch.optim.Adam(self._network.parameters(), lr=s.learning_rate, betas=(0.9, 0.99))
+        if not self.resume():
+            self._begin()
 
     @property
     def jobs_scheduled(self) -> int:
         """Jobs of the sequences that were scheduled to learn from."""
         s = self.settings
-        return self.updates * s.pairs * 2 * s.batch * s.length
+        return int(self.updates * s.pairs * 2 * s.batch * s.length)
 
-    def update(self) -> Generation | None:
-        """Make a generation, and look at the validation where a look is due."""
-        began, s = time.process_time(), self.settings
-        rng = stream(s.seed, "kernel training", self.updates)  # nothing of a generator has to be kept
+    def step(self) -> FloatArray:
+        """Try pairs of opposite changes, and move the weights; the slowdowns of all."""
+        import torch
+
+        s, weights = self.settings, self._weights()
+        rng = stream(s.seed, "kernel training", self.updates)
         starts = rng.integers(0, self.begins, s.batch)
-        changes = rng.normal(size=(s.pairs, len(self._weights))) * s.sigma
-        values = np.array(
-            [[self.evaluate(self._weights + sign * each, starts) for sign in (1, -1)] for each in changes]
-        )
+        changes = rng.normal(size=(s.pairs, len(weights))) * s.sigma
+        values = np.array([[self.evaluate(weights + sign * each, starts) for sign in (1, -1)] for each in changes])
         ranked = np.empty(values.size)
         ranked[np.argsort(values, axis=None, kind="stable")] = np.linspace(-0.5, 0.5, values.size)
         ranks = ranked.reshape(values.shape)
         gradient = (ranks[:, 0] - ranks[:, 1]) @ changes / (2 * s.pairs * s.sigma)
-        rate = s.learning_rate * (1 - 0.9 * min(1.0, self._share()))
-        self.updates += 1
-        first, second = self._moments
-        self._moments = np.stack((0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2))
-        mean, square = self._moments[0] / (1 - 0.9**self.updates), self._moments[1] / (1 - 0.99**self.updates)
-        self._weights = self._weights - rate * mean / (np.sqrt(square) + 1e-8)
-        self.seconds += time.process_time() - began
-        if self.updates % s.validate_every and not self.done:
+        self._network.vector.grad = torch.from_numpy(gradient)
+        self._optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.9 * min(1.0, self.share()))
+        self._optimizer.step()
+        return values
+
+    def row(self, seen: FloatArray) -> Generation | None:
+        """A look at the validation, where one is due."""
+        if self.updates % self.settings.validate_every and not self.done:
             return None
-        began = time.process_time()
-        found, best = self.evaluate(self._weights, self._validation), self.curve[-1].best
+        found, best = self.evaluate(self._weights(), self._validation), self.curve[-1].best
         if found < best:
-            self._best = self._weights
-        self.seconds += time.process_time() - began
-        row = Generation(self.updates, self.seconds, float(values.mean()), found, min(found, best))
-        self.curve.append(row)
-        return row
+            self._best = self._weights()
+        return Generation(self.updates, 0.0, float(seen.mean()), found, min(found, best))
+
+    def arrays(self) -> Arrays:
+        """The weights with the moments of their optimiser, and the best ones so far."""
+        return {"best": self._best, **network_arrays(self._network, self._optimizer)}
+
+    def facts(self) -> dict[str, Any]:
+        """What the network began with."""
+        return {"start": self.start}
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Take over a state."""
+        self._best, self.start = arrays["best"], facts["start"]
+        set_network(self._network, self._optimizer, arrays)
 
     def evaluate(self, vector: FloatArray, starts: IntArray) -> float:
         """Mean over sequences of the mean bounded slowdown."""
@@ -186,12 +185,6 @@ class KernelTrainer:
         return float(
             np.mean([bounded_slowdown(weights, part, self.nodes, s.backfill == "easy", TAU) for part in parts])
         )
-
-    def save(self) -> None:
-        """Write the state and the curve."""
-        arrays = {"weights": self._weights, "best": self._best, "moments": self._moments, "jobs": self._jobs}
-        progress = {"generation": self.updates, "seconds": self.seconds, "start": self.start}
-        write_progress(self.folder, self.settings, self.curve, Generation, arrays, **progress)
 
     def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
         """Write the best weights on the validation with their card, and give both."""
@@ -216,20 +209,19 @@ class KernelTrainer:
         save(self.folder / f"{name}.safetensors", made)
         return made
 
-    def _share(self) -> float:
-        made = self.updates / self.settings.generations
-        return share_done(made, self.seconds, self._minutes)
+    def _begin(self) -> None:
+        """Begin with the linear score that does best on the validation."""
+        import torch
 
-    def _restore(self) -> None:
-        from transom.errors import DocumentError
+        began = self.clock()
+        starts = [vector_of(first_weights(stream(self.settings.seed, "kernel weights"), start)) for start in STARTS]
+        values = [self.evaluate(each, self._validation) for each in starts]
+        least = int(np.argmin(values))
+        self.start, self._best = list(STARTS)[least], starts[least]
+        with torch.no_grad():
+            self._network.vector.copy_(torch.from_numpy(self._best))
+        self.seconds = self.clock() - began
+        self.add(Generation(0, 0.0, values[least], values[least], values[least]))
 
-        arrays, facts = read_state(self._state)
-        try:
-            check_settings(self._state, facts["settings"], asdict(self.settings), "generations")
-            if not np.array_equal(arrays["jobs"][:, :4], self._jobs[:, :4]):
-                raise DocumentError(f"{self._state}: was begun on other jobs; take another folder to begin anew")
-            self._weights, self._best, self._moments = arrays["weights"], arrays["best"], arrays["moments"]
-            self.updates, self.seconds, self.start = facts["generation"], facts["seconds"], facts["start"]
-            self.curve = [Generation(*row) for row in facts["curve"]]
-        except (KeyError, TypeError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {error}") from None
+    def _weights(self) -> FloatArray:
+        return np.array(self._network.vector.detach().numpy())

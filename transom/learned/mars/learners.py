@@ -11,8 +11,7 @@ is left out: section V-C adds costs after training.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -24,7 +23,9 @@ from transom.learned.mars.process import Sequence as Jobs
 from transom.learned.mars.process import advance, begin, mean_slowdown, take, visible_jobs
 from transom.learned.mars.rollouts import TAU, Episode, drawn
 from transom.learned.mars.settings import MarsTraining
-from transom.learned.training.state import Arrays, optimizer_arrays, set_optimizer, under
+from transom.learned.training.ppo import Recorded, Weights, descend, improve, standardised
+from transom.learned.training.returns import advantages
+from transom.learned.training.state import Arrays, network_arrays, set_network
 from transom.models.arrays import FloatArray
 
 Reward = Callable[[int, float], float]
@@ -60,16 +61,13 @@ class Learner:
         learn = self._ppo if self.settings.learner == "ppo" else self._actor_critic
         return np.array(learn(sequences, reward, rng))
 
-    def state(self) -> Arrays:
+    def arrays(self) -> Arrays:
         """Weights and moments."""
-        weights = {f"network.{name}": each.numpy() for name, each in self.network.state_dict().items()}
-        return weights | {f"optimizer.{name}": array for name, array in optimizer_arrays(self.optimizer).items()}
+        return network_arrays(self.network, self.optimizer)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take what :meth:`state` gave."""
-        found = under("network.", arrays)
-        self.network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in found.items()})
-        set_optimizer(self.optimizer, under("optimizer.", arrays))
+    def load(self, arrays: Arrays) -> None:
+        """Take what :meth:`arrays` gave."""
+        set_network(self.network, self.optimizer, arrays)
 
     def _ppo(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
         s, weights = self.settings, self.network.weights()
@@ -91,27 +89,20 @@ class Learner:
         whole = np.arange(len(counts))
         with torch.no_grad():
             blocks = [self.network.values(*some(part)) for part in np.split(whole, whole[s.minibatch :: s.minibatch])]
-        values, advantage, start = torch.cat(blocks).double().numpy(), np.empty(len(counts)), 0
-        for episode, earned in played:
-            stop = start + len(episode.counts)
-            advantage[start:stop] = advantages(values[start:stop], earned, s.lam)
-            start = stop
+        values, advantage = torch.cat(blocks).double().numpy(), np.empty(len(counts))
+        last = np.cumsum([len(episode.counts) for episode, _ in played]) - 1
+        paid, over = np.zeros(len(counts)), np.zeros(len(counts), np.bool_)
+        paid[last], over[last] = [earned for _, earned in played], True
+        advantages(paid, np.ones(len(counts)), over, values, 0.0, s.lam, advantage)
         targets = torch.from_numpy((advantage + values).astype(np.float32))
-        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-_OUTLIER, _OUTLIER)
-        gains = torch.from_numpy(advantage.astype(np.float32))
-        for _ in range(s.passes):
-            order = rng.permutation(whole)
-            for part in np.split(order, whole[s.minibatch :: s.minibatch]):
-                features, mask = some(part)
-                logs = self.network(features, mask)
-                log = logs.gather(1, actions[part].unsqueeze(1)).squeeze(1)
-                ratio = (log - before[part]).exp()
-                clipped = ratio.clamp(1 - s.clip, 1 + s.clip)
-                gain = torch.minimum(ratio * gains[part], clipped * gains[part]).mean()
-                error = (self.network.values(features, mask) - targets[part]).square().mean()
-                finite = logs.masked_fill(~mask, 0)
-                entropy = -(finite.exp() * finite).sum(1).mean()
-                self._descend(error - gain - s.entropy * entropy)
+        recorded = Recorded(actions, before, torch.from_numpy(standardised(advantage, _OUTLIER)), targets)
+
+        def forward(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            features, mask = some(part.numpy())
+            return self.network(features, mask), self.network.values(features, mask)
+
+        ppo = Weights(s.clip, s.passes, s.minibatch, value=1.0, entropy=s.entropy)
+        improve(self.optimizer, forward, recorded, ppo, rng)
         return slowdowns
 
     def _actor_critic(self, sequences: Sequence[Jobs], reward: Reward, rng: np.random.Generator) -> list[float]:
@@ -138,22 +129,7 @@ class Learner:
                 else:
                     target = reward(at, float(mean_slowdown(state, TAU)))
                 # delta = R + v(S', w) - v(S, w) weighs both gradients; I stays 1, as nothing is discounted
-                self._descend((float(value.detach()) - target) * (value + logs[row]))
+                loss = (float(value.detach()) - target) * (value + logs[row])
+                descend(self.optimizer, loss.sum(), list(self.network.parameters()), 1.0)
             losses.append(float(mean_slowdown(state, TAU)))
         return losses
-
-    def _descend(self, loss: torch.Tensor) -> None:
-        self.optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        self.optimizer.step()
-
-
-def advantages(values: FloatArray, reward: float, lam: float) -> FloatArray:
-    """Generalised advantages of the decisions of a sequence whose reward comes at its end; nothing is discounted."""
-    following = np.append(values[1:], reward)
-    found, carried = np.empty(len(values)), 0.0
-    for at in range(len(values) - 1, -1, -1):
-        carried = following[at] - values[at] + lam * carried
-        found[at] = carried
-    return found

@@ -1,16 +1,15 @@
-"""Training of MARS in a folder from which it resumes."""
+"""Training of MARS."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from transom.errors import DocumentError, SpecError
+from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.kernel.cards import NETWORK
 from transom.learned.kernel.scoring import KernelWeights
@@ -22,9 +21,9 @@ from transom.learned.mars.network import MarsNetwork
 from transom.learned.mars.process import sequence_of
 from transom.learned.mars.rollouts import greedy
 from transom.learned.mars.settings import MarsTraining
-from transom.learned.training.share import share_done
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
-from transom.models.arrays import IntArray
+from transom.learned.training.state import Arrays
+from transom.learned.training.trainer import Trainer
+from transom.models.arrays import FloatArray
 from transom.rng import stream
 from transom.traces import Workload
 
@@ -42,19 +41,14 @@ class Row:
     best: float
 
 
-class MarsTrainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state), ``curve.csv`` and the checkpoint.
+class MarsTrainer(Trainer):
+    """A training of the network that the decision maker may ask; the checkpoint lands in its folder, too.
 
     Parameters
     ----------
     settings : how to train.
     part : the jobs to train on, and nothing else.
-    folder : a training of the same settings and jobs that stopped there goes on.
-    minutes : stop after so much processor time of training [min]; None: never.
-
-    Attributes
-    ----------
-    curve : a row for each look at the validation.
+    folder, minutes : see :class:`~transom.learned.training.trainer.Trainer`; minutes are of processor time.
 
     Raises
     ------
@@ -62,10 +56,13 @@ class MarsTrainer:
     DocumentError : the folder holds a training of other settings or jobs, or what is there cannot be read.
     """
 
+    columns = Row
+    processor_time = True
+
     def __init__(self, settings: MarsTraining, part: Workload, folder: Path, minutes: float | None = None) -> None:
+        super().__init__(settings, folder, part.digest(), minutes)
         s = settings
-        self.settings, self.part, self.folder, self._minutes = settings, part, folder, minutes
-        self._all = sequence_of(part)
+        self.part = part
         longest = max(s.length, s.validation_length)
         if len(part) < longest:
             raise SpecError(
@@ -76,27 +73,14 @@ class MarsTrainer:
         begins = stream(s.seed, "mars validation").choice(places, several, replace=False)
         self.validation = [self._take(int(begin), s.validation_length) for begin in begins]
         self._watched = [sequence_of(each) for each in self.validation]
-        self.curve: list[Row] = []
-        self.updates, self.seconds = 0, 0.0
-        self._state = folder / STATE
-        found = read_state(self._state) if self._state.is_file() else None
-        self.start, self._unit = self._first() if found is None else ("walltime", 1.0)
-        first = first_weights(stream(s.seed, "mars weights"), self.start)
-        first.out[:] *= np.float32(_SHARPNESS)
-        self._best = vector_of(first)
-        self.learner = Learner(MarsNetwork(first, stream(s.seed, "mars critic")), settings)
-        if found is not None:
-            self._restore(*found)
+        self.start, self._unit = "walltime", 1.0
+        if not self.resume():
+            self._begin()
 
-    @property
-    def done(self) -> bool:
-        """Whether all updates are made, or the time is over."""
-        return self._share() >= 1
-
-    def update(self) -> Row | None:
-        """Make an update, and look at the validation where a look is due."""
-        began, s = time.process_time(), self.settings
-        rng = stream(s.seed, "mars training", self.updates)  # nothing of a generator has to be kept
+    def step(self) -> FloatArray:
+        """Play sequences and learn from them; their mean bounded slowdowns."""
+        s = self.settings
+        rng = stream(s.seed, "mars training", self.updates)
         begins = rng.integers(0, len(self.part) - s.length + 1, s.batch).tolist()
         parts = [self._take(begin, s.length) for begin in begins]
         other = slowdowns(parts, f"{s.relative_to}-easy") if s.relative_to else None
@@ -104,31 +88,35 @@ class MarsTrainer:
         def reward(at: int, slowdown: float) -> float:
             return -slowdown / self._unit if other is None else 1 - slowdown / float(other[at])
 
-        found = self.learner.update([sequence_of(each) for each in parts], reward, rng, 1 - 0.9 * min(1, self._share()))
-        self.updates += 1
-        self.seconds += time.process_time() - began
-        if self.updates % s.validate_every and not self.done:
+        return self.learner.update([sequence_of(each) for each in parts], reward, rng, 1 - 0.9 * min(1, self.share()))
+
+    def row(self, seen: FloatArray) -> Row | None:
+        """A look at the validation, where one is due."""
+        if self.updates % self.settings.validate_every and not self.done:
             return None
-        began = time.process_time()
         weights = self.learner.network.weights()
-        if not all(np.isfinite(array).all() for array in weights):
-            raise SpecError("the weights are no longer finite; take a lower --learning-rate")
         value, best = self.evaluate(weights), self.curve[-1].best
         if value < best:
             self._best = vector_of(weights)
-        self.seconds += time.process_time() - began
-        self.curve.append(Row(self.updates, self.seconds, float(found.mean()), value, min(value, best)))
-        return self.curve[-1]
+        return Row(self.updates, 0.0, float(seen.mean()), value, min(value, best))
+
+    def arrays(self) -> Arrays:
+        """The network with its optimiser, and the best weights so far."""
+        return {"best": self._best, **self.learner.arrays()}
+
+    def facts(self) -> dict[str, Any]:
+        """What the network began with, and what it made of the validation then."""
+        return {"start": self.start, "unit": self._unit}
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Take over a state."""
+        self.start, self._unit, self._best = facts["start"], facts["unit"], arrays["best"]
+        self._new_learner()
+        self.learner.load(arrays)
 
     def evaluate(self, weights: KernelWeights) -> float:
         """Mean bounded slowdown of the validation under the likeliest picks."""
         return float(np.mean([greedy(weights, each, self.settings.slots, 0.0) for each in self._watched]))
-
-    def save(self) -> None:
-        """Write the state and the curve."""
-        arrays = {"best": self._best, "jobs": self._jobs(), **self.learner.state()}
-        progress = {"updates": self.updates, "seconds": self.seconds, "start": self.start, "unit": self._unit}
-        write_progress(self.folder, self.settings, self.curve, Row, arrays, **progress)
 
     def checkpoint(self, name: str, trained_on: str, command: str, classes: Sequence[str] = ()) -> Checkpoint:
         """Choose what the decision maker asks, write the best weights with their card, and give both.
@@ -163,35 +151,24 @@ class MarsTrainer:
         save(self.folder / f"{name}.safetensors", made)
         return made
 
-    def _first(self) -> tuple[str, float]:
-        """The linear score that does best on the validation, and how."""
-        began = time.process_time()
+    def _begin(self) -> None:
+        """Begin with the linear score that does best on the validation."""
+        began = self.clock()
         values = {
             start: self.evaluate(first_weights(stream(self.settings.seed, "mars weights"), start)) for start in STARTS
         }
-        start = min(values, key=values.__getitem__)
-        self.seconds = time.process_time() - began
-        self.curve.append(Row(0, self.seconds, values[start], values[start], values[start]))
-        return start, values[start]
+        self.start = min(values, key=values.__getitem__)
+        self._unit = values[self.start]
+        self._best = vector_of(self._new_learner())
+        self.seconds = self.clock() - began
+        self.add(Row(0, 0.0, self._unit, self._unit, self._unit))
+
+    def _new_learner(self) -> KernelWeights:
+        """A network that has learnt nothing, and its first weights."""
+        first = first_weights(stream(self.settings.seed, "mars weights"), self.start)
+        first.out[:] *= np.float32(_SHARPNESS)
+        self.learner = Learner(MarsNetwork(first, stream(self.settings.seed, "mars critic")), self.settings)
+        return first
 
     def _take(self, begin: int, length: int) -> Workload:
         return self.part.take(slice(begin, begin + length))
-
-    def _jobs(self) -> IntArray:
-        return self._all.jobs
-
-    def _share(self) -> float:
-        made = self.updates / self.settings.updates
-        return share_done(made, self.seconds, self._minutes)
-
-    def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        try:
-            check_settings(self._state, facts["settings"], asdict(self.settings), "updates")
-            if not np.array_equal(arrays["jobs"], self._jobs()):
-                raise DocumentError(f"{self._state}: was begun on other jobs; take another folder to begin anew")
-            self.learner.restore(arrays)
-            self._best, self.updates, self.seconds = arrays["best"], facts["updates"], facts["seconds"]
-            self.start, self._unit = facts["start"], facts["unit"]
-            self.curve = [Row(*row) for row in facts["curve"]]
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {str(error).splitlines()[0]}") from None

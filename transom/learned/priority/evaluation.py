@@ -12,13 +12,13 @@ import numpy as np
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.priority.policy import ROLLOUTS, PriorityRule
 from transom.learned.priority.scorer import SCHEMA, TASK
-from transom.learned.priority.training import Trainer
+from transom.learned.priority.training import PriorityTrainer
 from transom.learned.training.command import training_command
 from transom.simulation.placement.bounds import makespan_bound
 from transom.simulation.placement.replay import simulate_tasks
 
 
-def evaluate_and_save(trainer: Trainer, name: str, words: Sequence[str]) -> tuple[Checkpoint, Path]:
+def evaluate_and_save(trainer: PriorityTrainer, name: str, words: Sequence[str]) -> tuple[Checkpoint, Path]:
     """Score the weights on the chunks that they were trained on, and write them with their card.
 
     Parameters

@@ -7,20 +7,19 @@ bound. Nothing is drawn from anything but the seed and the number of the generat
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from transom.errors import DocumentError
-from transom.learned.priority import cma_es
+from transom.learned.checkpoints import require
 from transom.learned.priority.replay import Agent, makespan, new_agent
 from transom.learned.priority.scorer import TASK, longest_first, scorers
 from transom.learned.priority.settings import Training
-from transom.learned.training.state import STATE, Arrays, check_settings, read_state, write_progress
+from transom.learned.training.state import Arrays
+from transom.learned.training.trainer import Trainer
 from transom.models.arrays import FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation.event_rules import Textbook
@@ -28,8 +27,6 @@ from transom.simulation.placement.bounds import makespan_bound
 from transom.simulation.placement.event_rules import arrange
 from transom.simulation.placement.state import State, new_state
 from transom.traces.tasks.workload import TaskWorkload
-
-_ARRAYS = ("mean", "covariance", "path_step", "path_shape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,89 +60,83 @@ class _Window(NamedTuple):
     bound: int
 
 
-class Trainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state) and ``curve.csv``.
+class PriorityTrainer(Trainer):
+    """A training of a scorer: a search by covariance matrix adaptation (CMA-ES).
+
+    Its state are the values that candidates had: drawing and telling them again is the search.
 
     Parameters
     ----------
     settings : how it is trained.
     workload : what it is trained on, and nothing else.
-    folder : where; a training of the same settings and workload that stopped there goes on.
-
-    Attributes
-    ----------
-    curve : the generations so far.
+    folder : see :class:`~transom.learned.training.trainer.Trainer`.
 
     Raises
     ------
+    SpecError : the package ``cma`` is not installed.
     DocumentError : the folder holds a training of other settings or another workload, or what is there cannot be read.
+
+    References
+    ----------
+    Hansen, The CMA evolution strategy: a tutorial, arXiv 1604.00772, 2016.
     """
 
+    columns, length, extends = Generation, "generations", ("generations",)
+
     def __init__(self, settings: Training, workload: TaskWorkload, folder: Path) -> None:
-        self.settings, self.workload, self.folder = settings, workload, folder
-        self.curve: list[Generation] = []
+        require("transom train learned-priority", "cma")
+        from cma import CMAEvolutionStrategy
+
+        super().__init__(settings, folder, workload.digest())
+        self.workload = workload
         self._bounds: dict[int, int] = {}
-        self._search = cma_es.begin(longest_first(), settings.step)
-        self._state = folder / STATE
-        if self._state.is_file():
-            self._restore(*read_state(self._state))
+        self._values: list[list[float]] = []
+        options = {
+            "popsize": settings.population, "CMA_active": False, "verbose": -9, "randn": self._normal, "seed": np.nan,
+        }  # fmt: skip
+        self._search = CMAEvolutionStrategy(longest_first(), settings.step, options)
+        self.resume()
 
     @property
     def weights(self) -> FloatArray:
         """The mean of the distribution: of task features, then of machine features, each of length 1."""
-        return normalised(self._search.mean)
+        return normalised(np.array(self._search.mean))
 
-    @property
-    def seconds(self) -> float:
-        """Time spent so far, over all starts of the command [s]."""
-        return self.curve[-1].seconds if self.curve else 0.0
-
-    @property
-    def done(self) -> bool:
-        """Whether no generation is left."""
-        return len(self.curve) >= self.settings.generations
-
-    def update(self) -> Generation:
-        """Make a generation, and say what it saw."""
-        began, settings, number = time.perf_counter(), self.settings, len(self.curve)
-        windows = self._windows(stream(settings.seed, "windows", number))
-        candidates = cma_es.draw(self._search, settings.population, stream(settings.seed, "scorers", number))
+    def step(self) -> tuple[int, float, FloatArray]:
+        """Make a generation; how many windows it has, what longest-first and the candidates make of them."""
+        windows = self._windows(stream(self.settings.seed, "windows", self.updates))
+        candidates = self._candidates(self.updates)
         values = np.array([_above(windows, weights) for weights in candidates])
-        usual = _above(windows, longest_first())
-        cma_es.update(self._search, candidates, values)
-        row = Generation(
-            generation=number + 1,
-            seconds=self.seconds + time.perf_counter() - began,
-            replays=(number + 1) * settings.population * len(windows),
-            longest_first=usual,
-            best=float(values.min()),
-            mean=float(values.mean()),
-            step=self._search.step,
-        )
-        self.curve.append(row)
-        return row
+        self._search.tell(candidates, values.tolist())
+        self._values.append(values.tolist())
+        return len(windows), _above(windows, longest_first()), values
 
-    def save(self) -> None:
-        """Write the state and the curve."""
-        arrays = {name: getattr(self._search, name) for name in _ARRAYS}
-        facts = {"workload": self.workload.digest(), "step": self._search.step}
-        write_progress(self.folder, self.settings, self.curve, Generation, arrays, **facts)
+    def row(self, seen: tuple[int, float, FloatArray]) -> Generation:
+        """What the generation saw."""
+        windows, usual, values = seen
+        replays = self.updates * self.settings.population * windows
+        best, mean = float(values.min()), float(values.mean())
+        return Generation(self.updates, 0.0, replays, usual, best, mean, float(self._search.sigma))
 
-    def _restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        begun = facts.get("settings") if isinstance(facts, dict) else None
-        if not isinstance(begun, dict) or "population" not in begun:
-            raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
-        check_settings(self._state, begun, {**asdict(self.settings), "generations": begun["generations"]}, "")
-        if facts.get("workload") != self.workload.digest():
-            raise DocumentError(f"{self._state}: was begun on other jobs or machines; take another folder")
-        try:
-            self.curve = [Generation(*row) for row in facts["curve"]]
-            held = {name: np.array(arrays[name], np.float64) for name in _ARRAYS}
-            if any(held[name].shape != getattr(self._search, name).shape for name in _ARRAYS):
-                raise ValueError("arrays of other shapes")
-            self._search = cma_es.SearchState(**held, step=float(facts["step"]), generation=len(self.curve))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {error}") from None
+    def arrays(self) -> Arrays:
+        """The values of all candidates, and the weights."""
+        return {"values": np.array(self._values).reshape(-1, self.settings.population), "weights": self.weights}
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Repeat the search with the values that its candidates had."""
+        self._values = arrays["values"].tolist()
+        for number, values in enumerate(self._values):
+            self._search.tell(self._candidates(number), values)
+        if not np.array_equal(self.weights, arrays["weights"]):
+            raise ValueError("its values lead to other weights")
+
+    def _candidates(self, generation: int) -> list[FloatArray]:
+        self._draws = stream(self.settings.seed, "scorers", generation)
+        candidates: list[FloatArray] = self._search.ask()
+        return candidates
+
+    def _normal(self, *shape: int) -> FloatArray:
+        return self._draws.standard_normal(shape)
 
     def _windows(self, rng: np.random.Generator) -> list[_Window]:
         jobs, chunk = len(self.workload.job_ids), self.settings.chunks

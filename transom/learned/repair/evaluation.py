@@ -8,13 +8,13 @@ from pathlib import Path
 from transom.learned.checkpoints import Checkpoint, make_card, save
 from transom.learned.repair.networks import weights_of
 from transom.learned.repair.scoring import COUNT, EPOCHS, compare, held_out, torch_scores
-from transom.learned.repair.training import Trainer
+from transom.learned.repair.training import RepairTrainer
 from transom.learned.training.command import training_command
 
 _ALWAYS = ("network", "decisions", "seed")
 
 
-def evaluate_and_save(trainer: Trainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
+def evaluate_and_save(trainer: RepairTrainer, name: str, folder: Path | None = None) -> tuple[Checkpoint, Path]:
     """Score the actor on windows that were not trained on, and write it with its card.
 
     Parameters
@@ -27,9 +27,7 @@ def evaluate_and_save(trainer: Trainer, name: str, folder: Path | None = None) -
     -------
     The checkpoint, and its path.
     """
-    settings, env = trainer.settings, trainer.model.env
-    assert env is not None
-    actor = trainer.model.policy.mlp_extractor.actor
+    settings, env, actor = trainer.settings, trainer.env, trainer.actor
     scores = compare(held_out(settings.cluster, settings.rows), torch_scores(actor))
     leaf_nodes, pod_nodes = env.pool.tree.regular or (0, 0)
     weights = weights_of(actor)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
-from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
 from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.nsa_cost import NsaCost
@@ -18,15 +16,8 @@ from transom.learned.repair.rollouts import Decisions, collect_rollouts, group_a
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import LEAK, ScorerWeights
 from transom.learned.training.devices import chosen_device
-from transom.learned.training.state import (
-    STATE,
-    check_settings,
-    optimizer_arrays,
-    read_state,
-    set_optimizer,
-    under,
-    write_progress,
-)
+from transom.learned.training.state import Arrays, network_arrays, set_network
+from transom.learned.training.trainer import Trainer
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.rng import stream
@@ -104,19 +95,15 @@ def dynamic_windows(seed: int, name: str, streams: int) -> dict[ClusterName, lis
     }
 
 
-class CostTrainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state), ``curve.csv`` and ``tensorboard/``.
+class CostTrainer(Trainer):
+    """A training of the cost-aware repair.
 
     Parameters
     ----------
     settings : what is trained, and how.
-    folder : where; a training of the same settings that stopped there goes on.
+    folder : see :class:`~transom.learned.training.trainer.Trainer`.
     device : ``cpu``, ``cuda`` or any other of torch; ``auto`` takes ``cuda`` where there is one. Searches run on the
         processor in any case.
-
-    Attributes
-    ----------
-    curve : the updates so far.
 
     Raises
     ------
@@ -124,77 +111,46 @@ class CostTrainer:
     DocumentError : the folder holds a training of other settings, or what is there cannot be read.
     """
 
+    columns, board = CostUpdate, "nsa-cost"
+
     def __init__(self, settings: CostTraining, folder: Path, device: str = "auto") -> None:
         require("training a repair", "torch", "tensorboard")
         import torch
-        from torch.utils.tensorboard import SummaryWriter
 
-        self.settings, self.folder = settings, folder
-        self.curve: list[CostUpdate] = []
-        self._state = folder / STATE
-        held = read_state(self._state) if self._state.is_file() else None
+        super().__init__(settings, folder)
         torch.set_num_threads(settings.threads)
-        chosen = chosen_device(device)
-        self._weights = [torch.tensor(array, device=chosen) for array in first_weights(settings)]
-        for weight in self._weights:
-            weight.requires_grad_()
-        self._optimizer = torch.optim.Adam(self._weights, lr=settings.learning_rate)
-        if held is not None:
-            self._restore(*held)
+        self._network = torch.nn.ParameterDict(
+            {name: torch.from_numpy(array) for name, array in first_weights(settings)._asdict().items()}
+        ).to(chosen_device(device))
+        self._optimizer = torch.optim.Adam(self._network.parameters(), lr=settings.learning_rate)
+        self.resume()
         self._windows = training_windows(settings)
-        self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=len(self.curve))
-
-    @property
-    def done(self) -> bool:
-        """Whether all updates are made."""
-        return len(self.curve) >= self.settings.updates
 
     def scorer(self) -> ScorerWeights:
         """The weights, as the kernels take them."""
-        return ScorerWeights(*(weight.detach().cpu().numpy().copy() for weight in self._weights))
+        return ScorerWeights(*(self._network[name].detach().cpu().numpy().copy() for name in ScorerWeights._fields))
 
-    def update(self) -> CostUpdate:
-        """Search windows and learn from what came of it.
-
-        Raises
-        ------
-        SpecError : the weights are no longer finite.
-        """
-        import torch
-
-        began, s = time.perf_counter(), self.settings
-        before = self.curve[-1] if self.curve else CostUpdate(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        # A stream of its own for each update: nothing of a generator has to be kept between two of them.
-        rng = stream(s.seed, "nsa-cost training", before.updates)
+    def step(self) -> tuple[Decisions, float, dict[str, float]]:
+        """Search windows and learn from what came of it."""
+        rng = stream(self.settings.seed, "nsa-cost training", self.updates)
         seen, gain = self._search(rng)
-        some = rng.permutation(len(seen.action))[: s.batch]
-        losses = self._learn(seen, some, rng)
-        if not all(bool(torch.isfinite(weight).all()) for weight in self._weights):
-            raise SpecError(
-                f"nsa-cost: after update {before.updates + 1} weights are not finite; take a lower learning rate"
-            )
-        row = CostUpdate(
-            before.updates + 1,
-            before.decisions + len(seen.action),
-            before.seconds + time.perf_counter() - began,
-            gain,
-            *(float(value) for value in losses),
-        )
-        self.curve.append(row)
-        for name, value in asdict(row).items():
-            self._board.add_scalar(f"nsa-cost/{name}", value, row.updates)
-        return row
+        some = rng.permutation(len(seen.action))[: self.settings.batch]
+        return seen, gain, self._learn(seen, some, rng)
 
-    def save(self) -> None:
-        """Write the state and the curve."""
-        weights = {
-            name: weight.detach().cpu().numpy()
-            for name, weight in zip(ScorerWeights._fields, self._weights, strict=True)
-        }
-        parts = {"weights": weights, "optimizer": optimizer_arrays(self._optimizer)}
-        arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
-        write_progress(self.folder, self.settings, self.curve, CostUpdate, arrays)
-        self._board.flush()
+    def row(self, seen: tuple[Decisions, float, dict[str, float]]) -> CostUpdate:
+        """What the update saw."""
+        decided, gain, figures = seen
+        decisions = (self.curve[-1].decisions if self.curve else 0) + len(decided.action)
+        shown = (figures[name] for name in ("entropy", "share", "gradient"))
+        return CostUpdate(self.updates, decisions, 0.0, gain, *shown)
+
+    def arrays(self) -> Arrays:
+        """Weights and moments."""
+        return network_arrays(self._network, self._optimizer)
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Take over a state."""
+        set_network(self._network, self._optimizer, arrays)
 
     def _search(self, rng: np.random.Generator) -> tuple[Decisions, float]:
         s = self.settings
@@ -215,51 +171,36 @@ class CostTrainer:
             np.concatenate([row[log.step] for row, log in zip(goodness, logs, strict=True)]),
         ), float(1 - values[:, :, -1, 2].mean())
 
-    def _learn(self, seen: Decisions, some: IntArray, rng: np.random.Generator) -> Any:
-        """Make the better ones of some decisions likelier; entropy, its share of the largest, norm of the gradient."""
+    def _learn(self, seen: Decisions, some: IntArray, rng: np.random.Generator) -> dict[str, float]:
+        """Make the better ones of some decisions likelier; figures of :func:`~transom.learned.training.ppo.improve`."""
         import torch
 
-        s, device = self.settings, self._weights[0].device
-        for group in self._optimizer.param_groups:
-            group["lr"] = s.learning_rate * (1 - 0.9 * len(self.curve) / s.updates)
+        from transom.learned.training.ppo import Recorded, Weights, improve
+
+        s, device = self.settings, self._network["out"].device
+        self._optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.9 * self.share())
+
+        def tensor(array: Any) -> Any:
+            return torch.tensor(array[some], device=device)
+
+        features, context, number, action = map(tensor, seen[:4])
+        was, advantage = tensor(seen.log_chance).float(), tensor(seen.advantage).float()
         # A few searches that found what others did not would otherwise decide every update.
-        advantage = torch.tensor(np.clip(seen.advantage[some], -5, 5).astype(np.float32), device=device)
-        was = torch.tensor(seen.log_chance[some].astype(np.float32), device=device)
-        features, context, number, action = (torch.tensor(array[some], device=device) for array in seen[:4])
-        losses = []
-        for _ in range(s.passes):
-            for part in torch.from_numpy(rng.permutation(len(action))).to(device).split(s.minibatch):
-                chances = self._log_chances(features[part], context[part], number[part])
-                entropy = -(chances.exp() * chances.clamp(min=-100)).sum(1)
-                ratio = (chances.gather(1, action[part, None])[:, 0] - was[part]).exp()
-                gained = torch.minimum(ratio * advantage[part], ratio.clamp(1 - _CLIP, 1 + _CLIP) * advantage[part])
-                self._optimizer.zero_grad()
-                (-gained.mean()).backward()
-                norm = torch.nn.utils.clip_grad_norm_(self._weights, 0.5)
-                self._optimizer.step()
-                losses.append([entropy.mean().item(), (entropy / number[part].log()).mean().item(), norm.item()])
-        return np.mean(losses, axis=0)
+        recorded = Recorded(action, was, advantage.clamp(-5, 5))
+        weights = Weights(_CLIP, s.passes, s.minibatch, largest_gradient=0.5)
+
+        def forward(part: Any) -> tuple[Any, None]:
+            return self._log_chances(features[part], context[part], number[part]), None
+
+        return improve(self._optimizer, forward, recorded, weights, rng)
 
     def _log_chances(self, features: Any, context: Any, number: Any) -> Any:
         """As :func:`transom.learned.scorer.score` and the softmax, for many decisions."""
         import torch
         from torch.nn.functional import leaky_relu
 
-        v, c, b, u, d, w = self._weights
+        v, c, b, u, d, w = (self._network[name] for name in ScorerWeights._fields)
         one = leaky_relu(features @ v + (context @ c + b)[:, None], float(LEAK))
         scores = leaky_relu(one @ u + d, float(LEAK)) @ w
         beyond = torch.arange(features.shape[1], device=features.device) >= number[:, None]
         return torch.log_softmax(scores.masked_fill(beyond, -torch.inf), 1)
-
-    def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
-        import torch
-
-        try:
-            check_settings(self._state, dict(facts["settings"]), asdict(self.settings), "updates")
-            with torch.no_grad():
-                for name, weight in zip(ScorerWeights._fields, self._weights, strict=True):
-                    weight.copy_(torch.tensor(under("weights.", arrays)[name]))
-            set_optimizer(self._optimizer, under("optimizer.", arrays))
-            self.curve = [CostUpdate(*row) for row in facts["curve"]]
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {str(error).splitlines()[0]}") from None

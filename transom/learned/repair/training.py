@@ -2,41 +2,36 @@
 
 References
 ----------
-Lan et al. (2023), section V-B. The algorithm is that of sb3-contrib (``MaskablePPO``); what is here resumes it where it
-stopped, number for number, for the library itself keeps neither generators nor environments.
+Lan et al. (2023), section V-B.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import require
+from transom.learned.repair.networks import network
 from transom.learned.repair.pool import CLUSTERS, WindowPool
+from transom.learned.repair.process import SEEN
+from transom.learned.repair.repair_batch import RepairBatch
 from transom.learned.repair.task import RepairTask
 from transom.learned.repair.training_settings import Training
 from transom.learned.training.devices import chosen_device
-from transom.learned.training.state import (
-    STATE,
-    check_settings,
-    generators,
-    optimizer_arrays,
-    read_state,
-    set_generators,
-    set_optimizer,
-    under,
-    write_progress,
-)
+from transom.learned.training.returns import advantages
+from transom.learned.training.state import Arrays, network_arrays, set_network, under
+from transom.learned.training.trainer import Trainer
+from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.rng import stream
 
-if TYPE_CHECKING:
-    from sb3_contrib import MaskablePPO
-
-_PACKAGES = ("torch", "gymnasium", "stable_baselines3", "sb3_contrib", "tensorboard")
+_PACKAGES = ("torch", "tensorboard")
+_LAM = 0.95  # of generalised advantages
+_VALUE = 0.5  # weight of the critic's error
+_GRADIENT = 0.5  # norm to which gradients are cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +60,35 @@ class Update:
     clipped: float
 
 
-class Trainer:
-    """A training that lives in a folder: ``training.safetensors`` (its state), ``curve.csv`` and ``tensorboard/``.
+class Recording(NamedTuple):
+    """Decisions of all repairs side by side, in order of time.
+
+    ``seen`` ``(length, repairs, rows, 100)``, ``allowed`` ``(length, repairs, 100)``, ``values``
+    ``(length + 1, repairs)`` with what the critic says of the last state, the others ``(length, repairs)``.
+    """
+
+    seen: NDArray[np.float32]
+    allowed: BoolArray
+    action: IntArray
+    log_chance: FloatArray
+    reward: FloatArray
+    done: BoolArray
+    values: FloatArray
+
+
+class RepairTrainer(Trainer):
+    """A training of a network that chooses first nodes.
 
     Parameters
     ----------
     settings : what is trained, and how.
-    folder : where; a training of the same settings that stopped there goes on.
+    folder : see :class:`~transom.learned.training.trainer.Trainer`.
     device : ``cpu``, ``cuda`` or any other of torch; ``auto`` takes ``cuda`` where there is one.
 
     Attributes
     ----------
-    curve : the updates so far.
-    model : the library's algorithm.
+    actor, critic : networks of one architecture that share nothing.
+    env : the repairs.
 
     Raises
     ------
@@ -85,155 +96,150 @@ class Trainer:
     DocumentError : the folder holds a training of other settings, or what is there cannot be read.
     """
 
+    columns, length, board = Update, "decisions", "repair"
+
     def __init__(self, settings: Training, folder: Path, device: str = "auto") -> None:
         require("training a repair", *_PACKAGES)
         import torch
-        from stable_baselines3.common.logger import configure
 
-        self.settings, self.folder = settings, folder
-        self.curve: list[Update] = []
-        self._state = folder / STATE
-        held = read_state(self._state) if self._state.is_file() else None
-        if held is not None:
-            self._compare(held[1])
+        self._device = chosen_device(device)
+        pool = window_pool(settings)
+        super().__init__(settings, folder, pool.digest())
         torch.set_num_threads(settings.threads)
         # Where the device is another one, sums may still be taken in any order.
         torch.backends.cudnn.deterministic = True
-        self.model = _algorithm(settings, chosen_device(device))
-        self.model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-        if held is not None:
-            self._restore(*held)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            self.actor, self.critic = (network(settings.network, settings.rows, outputs) for outputs in (SEEN, 1))
+        self._networks = torch.nn.ModuleDict({"actor": self.actor, "critic": self.critic}).to(self._device)
+        self._optimizer = torch.optim.Adam(self._networks.parameters(), lr=settings.learning_rate, eps=1e-5)
+        task = RepairTask(rows=settings.rows, reward="reciprocal" if settings.reward == "reciprocal" else "cost")
+        self.env = RepairBatch(pool, task, settings.envs, settings.seed, settings.reward == "each")
+        self.env.reset()
+        self.resume()
 
     @property
     def decisions(self) -> int:
         """Decisions so far."""
-        return int(self.model.num_timesteps)
+        return int(self.updates * self.settings.envs * self.settings.length)
 
-    @property
-    def seconds(self) -> float:
-        """Time spent so far, over all starts of the command [s]."""
-        return self.curve[-1].seconds if self.curve else 0.0
+    def made(self) -> float:
+        """See :class:`~transom.learned.training.trainer.Trainer`."""
+        return self.decisions / float(self.settings.decisions)
 
-    @property
-    def done(self) -> bool:
-        """Whether all decisions are taken."""
-        return self.decisions >= self.settings.decisions
+    def place(self) -> int:
+        """Logs count decisions."""
+        return self.decisions
 
-    def update(self) -> Update:
-        """Let the policy decide ``envs * length`` times and learn from it.
-
-        Raises
-        ------
-        SpecError : the weights are no longer finite.
-        """
-        began, model, settings = time.perf_counter(), self.model, self.settings
-        left = max(0.0, 1 - self.decisions / settings.decisions)
-        model.lr_schedule = lambda _: settings.learning_rate * (0.1 + 0.9 * left)
-        try:
-            model.learn(settings.envs * settings.length, log_interval=None, reset_num_timesteps=False)
-        except ValueError:
-            self._check()  # what torch cannot draw from
-            raise
-        self._check()
-        self.curve.append(self._row(self.seconds + time.perf_counter() - began))
-        for name, value in asdict(self.curve[-1]).items():
-            model.logger.record(f"repair/{name}", value)
-        model.logger.dump(self.decisions)
-        return self.curve[-1]
-
-    def _check(self) -> None:
+    def step(self) -> Update:
+        """Let the policy decide ``envs * length`` times and learn from it."""
         import torch
 
-        if not all(bool(torch.isfinite(value).all()) for value in self.model.policy.parameters()):
-            raise SpecError(
-                f"repair: after {self.decisions} decisions weights are not finite; take a lower learning rate"
-            )
+        from transom.learned.training.ppo import Recorded, Weights, improve, standardised
 
-    def save(self) -> None:
-        """Write the state and the curve."""
-        model = self.model
-        assert model.env is not None
-        parts = {
-            "policy": {name: value.cpu().numpy() for name, value in model.policy.state_dict().items()},
-            "optimizer": optimizer_arrays(model.policy.optimizer),
-            "generators": generators(),
-            "env": model.env.state(),
-            "seen": {"observation": model._last_obs, "begins": model._last_episode_starts},
-        }
-        arrays = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
-        facts = {"decisions": self.decisions, "updates": model._n_updates}
-        write_progress(self.folder, self.settings, self.curve, Update, arrays, **facts)
+        s = self.settings
+        recording = self._record(stream(s.seed, "repair draws", self.updates))
+        advantage = np.empty(recording.reward.shape)
+        kept, found = np.full(s.length, s.discount), np.empty(s.length)
+        for at in range(s.envs):
+            reward, done = recording.reward[:, at].copy(), recording.done[:, at].copy()
+            values = recording.values[:, at].copy()
+            advantages(reward, kept, done, values[:-1], float(values[-1]), _LAM, found)
+            advantage[:, at] = found
+        returns = advantage + recording.values[:-1]
 
-    def _compare(self, facts: Any) -> None:
-        others = facts.get("settings") if isinstance(facts, dict) else None
-        if not isinstance(others, dict) or "network" not in others:
-            raise DocumentError(f"{self._state}: does not hold such a training; take another folder")
-        check_settings(self._state, others, asdict(self.settings), "decisions")
+        def flat(array: NDArray[Any]) -> torch.Tensor:
+            return torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(self._device)
 
-    def _restore(self, arrays: dict[str, Any], facts: dict[str, Any]) -> None:
-        import torch
+        seen, allowed = flat(recording.seen), flat(recording.allowed)
 
-        model = self.model
-        assert model.env is not None
-        try:
-            model.policy.load_state_dict({name: torch.tensor(a) for name, a in under("policy.", arrays).items()})
-            set_optimizer(model.policy.optimizer, under("optimizer.", arrays))
-            model.env.reset()
-            model.env.restore(under("env.", arrays))
-            model._last_obs, model._last_episode_starts = arrays["seen.observation"], arrays["seen.begins"]
-            model.num_timesteps, model._n_updates = facts["decisions"], facts["updates"]
-            self.curve = [Update(*row) for row in facts["curve"]]
-            set_generators(under("generators.", arrays))
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DocumentError(f"{self._state}: does not hold such a training: {str(error).splitlines()[0]}") from None
+        def forward(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return self.log_chances(seen[part], allowed[part]), self._values(seen[part])
 
-    def _row(self, seconds: float) -> Update:
-        model = self.model
-        rewards, log = model.rollout_buffer.rewards, model.logger.name_to_value
-        assert model._last_episode_starts is not None
-        ended = np.vstack((model.rollout_buffer.episode_starts[1:], model._last_episode_starts)) > 0
-        total = (1 / rewards[ended]).sum() if self.settings.reward == "reciprocal" else -rewards.sum()
-        valid = model.rollout_buffer.action_masks.sum(axis=1)
-        entropy = -float(log["train/entropy_loss"])
-        return Update(
-            decisions=self.decisions,
-            seconds=seconds,
-            cost=float(total / ended.sum()) * model.env.task.unit,
-            entropy=entropy,
-            share=entropy / max(float(np.log(valid).mean()), 1e-9),
-            value_loss=float(log["train/value_loss"]),
-            explained_variance=float(log["train/explained_variance"]),
-            divergence=float(log["train/approx_kl"]),
-            clipped=float(log["train/clip_fraction"]),
+        recorded = Recorded(
+            flat(recording.action),
+            flat(recording.log_chance.astype(np.float32)),
+            flat(standardised(advantage, np.inf)),
+            flat(returns.astype(np.float32)),
         )
+        for group in self._optimizer.param_groups:
+            group["lr"] = s.learning_rate * (1 - 0.9 * min(1.0, self.made()))
+        ppo = Weights(s.clip, s.passes, s.minibatch, _VALUE, s.entropy, _GRADIENT)
+        figures = improve(self._optimizer, forward, recorded, ppo, stream(s.seed, "repair learning", self.updates))
+        total = -recording.reward.sum()
+        if s.reward == "reciprocal":
+            total = (1 / recording.reward[recording.done]).sum()
+        elif s.reward == "end":
+            total = -recording.reward[recording.done].sum()
+        explained = 1 - advantage.var() / max(float(returns.var()), 1e-30)
+        return Update(
+            decisions=self.decisions + recording.reward.size,
+            seconds=0.0,
+            cost=float(total / recording.done.sum()) * self.env.task.unit,
+            entropy=figures["entropy"],
+            share=figures["share"],
+            value_loss=figures["value_error"],
+            explained_variance=float(explained),
+            divergence=figures["divergence"],
+            clipped=figures["clipped"],
+        )
+
+    def row(self, seen: Update) -> Update:
+        """What the update saw."""
+        return seen
+
+    def arrays(self) -> Arrays:
+        """Networks, moments, and where the repairs stand."""
+        env = {f"env.{name}": array for name, array in self.env.state().items()}
+        return {**network_arrays(self._networks, self._optimizer), **env}
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """Take over a state."""
+        set_network(self._networks, self._optimizer, arrays)
+        self.env.restore(under("env.", arrays))
+
+    def log_chances(self, seen: Any, allowed: Any) -> Any:
+        """Logarithms of the chances of first nodes ``(states, 100)``, minus infinity where a mask forbids them."""
+        import torch
+
+        return torch.log_softmax(self.actor(self._shaped(seen)).masked_fill(~allowed, -torch.inf), 1)
+
+    def _values(self, seen: Any) -> Any:
+        return self.critic(self._shaped(seen)).squeeze(1)
+
+    def _shaped(self, seen: Any) -> Any:
+        return seen if self.settings.network.startswith("cnn") else seen.flatten(1)
+
+    def _record(self, rng: np.random.Generator) -> Recording:
+        """Go on with the repairs, with first nodes that are drawn by their chances."""
+        import torch
+
+        columns: list[tuple[Any, ...]] = []
+        for turn in range(self.settings.length + 1):
+            seen, allowed = self.env.seen, self.env.action_masks()
+            there = torch.from_numpy(seen).to(self._device)
+            with torch.no_grad():
+                logs = self.log_chances(there, torch.from_numpy(allowed).to(self._device)).double().cpu().numpy()
+                values = self._values(there).double().cpu().numpy()
+            if turn == self.settings.length:
+                break
+            action = drawn(np.exp(logs), rng)
+            chance = np.take_along_axis(logs, action[:, None], 1)[:, 0]
+            _, reward, done = self.env.step(action)
+            columns.append((seen, allowed, action, chance, reward, done, values))
+        recorded = Recording(*(np.array(column) for column in zip(*columns, strict=True)))
+        return recorded._replace(values=np.concatenate((recorded.values, values[None])))
+
+
+def drawn(chances: FloatArray, rng: np.random.Generator) -> IntArray:
+    """A column of each row by its chance, shape ``(rows,)``; one that has none is never drawn."""
+    upto = np.cumsum(chances, axis=1)
+    picked = (upto <= rng.random(len(chances))[:, None] * upto[:, -1:]).sum(axis=1)
+    last = chances.shape[1] - 1 - np.argmax(chances[:, ::-1] > 0, axis=1)
+    return np.asarray(np.minimum(picked, last), np.int64)
 
 
 def window_pool(settings: Training) -> WindowPool:
     """The windows that are trained on: whole ones, not the public code's of at most two jobs."""
     model, cost = CLUSTERS[settings.cluster]
     return WindowPool.generate(model, cost, settings.seed, settings.streams)
-
-
-def _algorithm(settings: Training, device: str) -> MaskablePPO:
-    from sb3_contrib import MaskablePPO
-
-    from transom.learned.repair.actor_critic import RepairPolicy
-    from transom.learned.repair.dense_reward import DenseRewardVecEnv
-    from transom.learned.repair.vector_env import RepairVecEnv
-
-    env = DenseRewardVecEnv if settings.reward == "each" else RepairVecEnv
-    task = RepairTask(rows=settings.rows, reward="reciprocal" if settings.reward == "reciprocal" else "cost")
-    return MaskablePPO(
-        RepairPolicy,
-        env(window_pool(settings), task, settings.envs, settings.seed),
-        learning_rate=settings.learning_rate,
-        n_steps=settings.length,
-        batch_size=settings.minibatch,
-        n_epochs=settings.passes,
-        gamma=settings.discount,
-        clip_range=settings.clip,
-        ent_coef=settings.entropy,
-        policy_kwargs={"network": settings.network, "rows": settings.rows},
-        seed=settings.seed,
-        device=device,
-    )

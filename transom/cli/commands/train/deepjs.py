@@ -65,20 +65,20 @@ def command(
 
     A network scores each pair of a waiting task and a machine. The folder then holds the network that did best on the
     chunks of the training with its card, the learning curve (curve.csv), and the state of the training, from which the
-    same command resumes. Training needs no further packages.
+    same command resumes. Training needs PyTorch, use does not.
     """
     from transom.cli.options.tasks import read_chunks
     from transom.learned.checkpoints import check_name
     from transom.learned.deepjs.evaluation import evaluate_and_save
     from transom.learned.deepjs.settings import Training
-    from transom.learned.deepjs.training import Trainer
-    from transom.learned.training.loop import train
+    from transom.learned.deepjs.training import DeepJsTrainer
+    from transom.learned.training.trainer import train
 
     check_name(name)
     settings = Training(**train_options.settings_of(context, Training))
     (workload,) = read_chunks(trace, machines or [PAPER], None, start, jobs)
     check_folder(out)
-    trainer = Trainer(settings, workload, out)
+    trainer = DeepJsTrainer(settings, workload, out)
     if trainer.curve:
         note(f"{out}: goes on after {len(trainer.curve):,} steps")
     with progress(hidden=json) as bars:

@@ -47,16 +47,17 @@ def command(
     DIR/NAME.safetensors holds the weights that did best on the sequences of the validation, which begin at least a
     length / 8 away from those of the published protocol, and NAME.json their card. DIR/curve.csv holds the learning
     curve. After Ctrl-C the same command resumes where it stopped. With a limit on the time that is reached, results
-    depend on the machine. Neither training nor use needs PyTorch.
+    depend on the machine. Training needs PyTorch, use does not.
     """
     import numpy as np
 
     from transom.adapters.rlscheduler import RLScheduler
     from transom.errors import SpecError
-    from transom.learned.checkpoints import check_name
+    from transom.learned.checkpoints import check_name, require
     from transom.learned.kernel.training import KernelTrainer, KernelTraining
     from transom.learned.training.command import training_command
 
+    require("transom train kernel", "torch")
     check_name(name)
     check_folder(out)
     if not minutes > 0:

@@ -38,15 +38,15 @@ def command(
 
     It learns which task goes first and on which machine, so that makespans come close to a lower bound. The folder
     then holds a checkpoint with its card, the learning curve (curve.csv), and the state of the training, from which the
-    same command resumes. Training needs no further packages.
+    same command resumes. Training needs the package cma, use does not.
     """
     from transom.cli.options.tasks import read_chunks
     from transom.errors import SpecError
     from transom.learned.checkpoints import check_name
     from transom.learned.priority.evaluation import evaluate_and_save
     from transom.learned.priority.settings import Training
-    from transom.learned.priority.training import Trainer
-    from transom.learned.training.loop import train
+    from transom.learned.priority.training import PriorityTrainer
+    from transom.learned.training.trainer import train
 
     if not machines:
         raise SpecError("train learned-priority needs --machines, such as count=5,cpu=64,memory=1")
@@ -54,7 +54,7 @@ def command(
     settings = Training(**train_options.settings_of(context, Training))
     (workload,) = read_chunks(trace, machines, None, start, jobs)
     check_folder(out)
-    trainer = Trainer(settings, workload, out)
+    trainer = PriorityTrainer(settings, workload, out)
     if trainer.curve:
         note(f"{out}: goes on after {len(trainer.curve)} generations")
     with progress(hidden=json) as bars:

@@ -80,13 +80,13 @@ def command(
     """
     from transom.learned.checkpoints import check_name
     from transom.learned.repair.evaluation import evaluate_and_save
-    from transom.learned.repair.training import Trainer
+    from transom.learned.repair.training import RepairTrainer
     from transom.learned.repair.training_settings import Training
-    from transom.learned.training.loop import train
+    from transom.learned.training.trainer import train
 
     called = check_name(name or f"nsa-{network}")
     check_folder(out)
-    trainer = Trainer(Training(**train_options.settings_of(context, Training)), out, device)
+    trainer = RepairTrainer(Training(**train_options.settings_of(context, Training)), out, device)
     if trainer.decisions:
         note(f"{out}: goes on after {trainer.decisions:,} decisions")
     with progress(hidden=json) as bars:

@@ -52,7 +52,7 @@ def command(
     from transom.learned.repair.nsa_cost_evaluation import evaluate_and_save
     from transom.learned.repair.nsa_cost_training import CostTrainer
     from transom.learned.repair.training_settings import CostTraining
-    from transom.learned.training.loop import train
+    from transom.learned.training.trainer import train
 
     check_name(name)
     check_folder(out)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transom._system.files import atomic_write
-from transom.errors import DocumentError
 from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.training.training import Training
-from transom.learned.dras.training.validation import FIGURES, Validation
-from transom.learned.training.loop import train
-from transom.learned.training.share import share_done
-from transom.learned.training.state import STATE, read_state, write_state
+from transom.learned.dras.training.validation import Validation
+from transom.learned.dras.updates.learner import Figures
+from transom.learned.training.state import Arrays
+from transom.learned.training.trainer import Trainer, train
 
 Report = Callable[[Training], None]
 """Called after every update and every look at the validation workloads."""
 
 Looked = Callable[[Training, Validation], None]
 """Called after every look at the validation workloads, with what was seen."""
-
-_COLUMNS = ("updates", "decisions", "seconds", "reward", *FIGURES, "best", "behind")
 
 
 class Stated(NamedTuple):
@@ -63,77 +58,108 @@ def run_training(
     DocumentError : the folder holds another training.
     KeyboardInterrupt : as of :func:`~transom.learned.training.loop.train`.
     """
-    with closing(_Run(training, folder, stated, minutes)) as run:
-        training.judge.compare_with(against, replaying)
+    run = _Run(training, folder, stated, minutes)
+    training.judge.compare_with(against, replaying)
+    if not run.resume():
+        run.begin(looked)
 
-        def print_row(found: Validation | None) -> None:
-            report(training)
-            if found is not None:
-                looked(training, found)
+    def print_row(row: Row | None) -> None:
+        report(training)
+        if row is not None:
+            looked(training, run.found)
 
-        train(run, sys.maxsize, print_row)  # the state is written with every look
-        run.keep()
+    train(run, sys.maxsize, print_row)  # the state is written with every look
+    run.keep()
     return training.checkpoint(*stated)
 
 
-class _Run:
-    """A training whose updates are a step of learning, or a look at the validation workloads where one is due."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A look at the validation workloads: a row of the curve."""
+
+    updates: int
+    decisions: int
+    seconds: float
+    reward: float | None
+    mean_wait: float
+    mean_bounded_slowdown: float
+    max_wait: float
+    best: int
+    behind: str
+
+
+class _Run(Trainer):
+    """A training of an agent in its folder: steps of learning, and looks at the validation workloads."""
+
+    columns, length, extends, board = Row, "decisions", ("decisions", "validate_every"), "validation"
 
     def __init__(self, training: Training, folder: Path, stated: Stated, minutes: float | None) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+        super().__init__(training.settings, folder, training.digest(), minutes)
+        self._training, self._stated = training, stated
+        self.found: Validation
 
-        self._training, self._folder, self._stated, self._minutes = training, folder, stated, minutes
-        self._curve: list[list[Any]] = []
-        if (folder / STATE).is_file():
-            arrays, facts = read_state(folder / STATE)
-            try:
-                training.restore(arrays, facts)
-                self._curve = facts["curve"]
-            except DocumentError as error:
-                raise DocumentError(f"{folder}: {error}") from None
-            except (KeyError, TypeError, ValueError) as error:
-                raise DocumentError(f"{folder / STATE}: does not hold such a training: {error}") from None
-        self._logs = SummaryWriter(str(folder / "tensorboard"), purge_step=training.decisions + 1)
+    def made(self) -> float:
+        """See :class:`Trainer`; a training of no decisions only looks at its first weights."""
+        return self._training.decisions / self.settings.decisions if self.settings.decisions else 1.0
 
-        self.done = self._share() >= 1 and not self._due()
+    def place(self) -> int:
+        """Logs count decisions."""
+        return self._training.decisions
 
-    def update(self) -> Validation | None:
-        training = self._training
-        if not self._due():
-            for key, value in training.step(self._share()).items():
-                self._logs.add_scalar(f"training/{key}", value, training.decisions)
+    def begin(self, looked: Looked) -> None:
+        """Look at the first weights."""
+        began = self.clock()
+        row = self._look()
+        self.seconds = self.clock() - began
+        self.add(row)
+        looked(self._training, self.found)
+
+    def step(self) -> Figures:
+        """Record decisions and learn from them."""
+        return self._training.step(min(1.0, self.share()))
+
+    def row(self, seen: Figures) -> Row | None:
+        """A look, where one is due."""
+        for key, value in seen.items():
+            self._logs().add_scalar(f"training/{key}", value, self.place())
+        if self.updates % self.settings.validate_every and not self.done:
             return None
-        self.done = self._share() >= 1  # now: the look itself takes time, and is not what a training is for
-        found = training.validate()
-        best, ahead = int(training.best_validation is found), " ".join(training.judge.ahead_of(found))
-        row = [training.updates, training.decisions, round(training.seconds, 1), found.reward]
-        self._curve.append([*row, *(round(value, 3) for value in found.figures.values()), best, ahead])
-        for key, figure in {"reward": found.reward, **found.figures}.items():
-            self._logs.add_scalar(f"validation/{key}", figure, training.decisions)
+        return self._look()
+
+    def add(self, row: Row) -> Row:
+        """Append a row, and write what there is."""
+        added: Row = super().add(row)
         self.keep()
         self.save()
-        return found
+        return added
 
-    def save(self) -> None:
-        arrays, facts = self._training.snapshot()
-        write_state(self._folder / STATE, arrays, {**facts, "curve": self._curve})
+    def arrays(self) -> Arrays:
+        """See :class:`Trainer`."""
+        return self._training.snapshot()[0]
+
+    def facts(self) -> dict[str, Any]:
+        """See :class:`Trainer`."""
+        return self._training.snapshot()[1]
+
+    def load(self, arrays: Arrays, facts: dict[str, Any]) -> None:
+        """See :class:`Trainer`."""
+        self._training.restore(arrays, facts)
 
     def keep(self) -> None:
-        """Write the checkpoint and the curve."""
-        save(self._folder / f"{self._stated.name}.safetensors", self._training.checkpoint(*self._stated))
-        with atomic_write(self._folder / "curve.csv") as file:
-            csv.writer(file, lineterminator="\n").writerows([_COLUMNS, *self._curve])
+        """Write the checkpoint."""
+        save(self.folder / f"{self._stated.name}.safetensors", self._training.checkpoint(*self._stated))
 
-    def close(self) -> None:
-        self._logs.close()
-
-    def _due(self) -> bool:
-        """Whether the validation workloads are to be looked at before anything else is learnt."""
+    def _look(self) -> Row:
         training = self._training
-        due = self._share() >= 1 or training.updates % training.settings.validate_every == 0
-        return due and (not self._curve or self._curve[-1][0] != training.updates)
-
-    def _share(self) -> float:
-        training = self._training
-        done = training.decisions / training.settings.decisions if training.settings.decisions else 1.0
-        return min(1.0, share_done(done, training.seconds, self._minutes))
+        self.found = found = training.validate()
+        best, behind = int(training.best_validation is found), " ".join(training.judge.ahead_of(found))
+        figures = {name: round(value, 3) for name, value in found.figures.items()}
+        return Row(
+            updates=training.updates,
+            decisions=training.decisions,
+            seconds=0.0,
+            reward=found.reward,
+            best=best,
+            behind=behind,
+            **figures,
+        )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from hashlib import blake2b
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transom.errors import DocumentError, SpecError
+from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require
 from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process.rewards import WAITING
@@ -19,11 +18,12 @@ from transom.learned.dras.training.validation import Judge, Validation, validati
 from transom.learned.dras.updates.collect import Batch
 from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.dras.updates.settings import TrainingSettings, rule_of
+from transom.learned.training.state import Arrays, under
 from transom.rng import stream
 from transom.traces import Workload
 
 if TYPE_CHECKING:
-    from transom.learned.dras.updates.learner import Arrays, Figures, Learner
+    from transom.learned.dras.updates.learner import Figures, Learner
 
 PACKAGES = ("torch", "tensorboard")
 """What training imports beyond what the toolkit needs in any case."""
@@ -124,46 +124,29 @@ class Training:
     def snapshot(self) -> tuple[Arrays, dict[str, Any]]:
         """All that :meth:`restore` needs: arrays by name, and plain values."""
         arrays, facts = self.episodes.snapshot()
-        parts: dict[str, Arrays] = {"episodes": arrays, "learner": self.learner.state(), "best": self.best or {}}
+        parts: dict[str, Arrays] = {"episodes": arrays, "best": self.best or {}}
         if self._carried is not None:
             parts["carried"] = dict(self._carried._asdict())
-        return {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}, {
-            "settings": asdict(self.settings),
-            "workloads": self._digest(),
+        named = {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
+        return {**self.learner.state(), **named}, {
             "episodes": facts,
-            "updates": self.updates,
             "decisions": self.decisions,
-            "seconds": self.seconds,
+            "learning_seconds": self.seconds,
             "best": self.best_validation,
             "policies": self.judge.state(),
         }
 
     def restore(self, arrays: Arrays, facts: dict[str, Any]) -> None:
-        """Go on from what :meth:`snapshot` gave of a training with the same workloads and settings.
-
-        Raises
-        ------
-        DocumentError : it is of another training.
-        """
-        mine, theirs = asdict(self.settings), dict(facts["settings"])
-        for name in ("decisions", "validate_every"):  # a training may be made longer
-            mine.pop(name), theirs.pop(name)
-        for name, value in mine.items():
-            if _plain(value) != _plain(theirs.get(name)):
-                raise DocumentError(f"this training has {name} {theirs.get(name)}, not {value}; choose another folder")
-        if facts["workloads"] != self._digest():
-            raise DocumentError("this training has other workloads; choose another folder")
-        parts: dict[str, Arrays] = {"episodes": {}, "learner": {}, "best": {}, "carried": {}}
-        for name, array in arrays.items():
-            part, _, rest = name.partition(".")
-            parts[part][rest] = array
-        self.episodes.restore(parts["episodes"], facts["episodes"])
-        self.learner.restore(parts["learner"])
-        self._carried = Batch(**parts["carried"]) if parts["carried"] else None
-        self.updates, self.decisions, self.seconds = facts["updates"], facts["decisions"], facts["seconds"]
+        """Go on from what :meth:`snapshot` gave of a training with the same workloads and settings."""
+        episodes, self.best, carried = (under(f"{part}.", arrays) for part in ("episodes", "best", "carried"))
+        self.episodes.restore(episodes, facts["episodes"])
+        self.learner.restore(arrays)
+        self._carried = Batch(**carried) if carried else None
+        self.updates, self.decisions = facts["updates"], facts["decisions"]
+        self.seconds = facts["learning_seconds"]
         self.judge.restore(facts["policies"])
         if facts["best"] is not None:
-            self.best, self.best_validation = parts["best"], validation_of(facts["best"])
+            self.best_validation = validation_of(facts["best"])
 
     def _recorded(self) -> Batch:
         s = self.settings
@@ -184,7 +167,7 @@ class Training:
         kept = parts if self.learner.looks_ahead else parts[:-1]
         return Batch(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
 
-    def _digest(self) -> str:
+    def digest(self) -> str:
         """32 hexadecimal digits that depend on all workloads."""
         state = blake2b(digest_size=16)
         for workload in (*self.episodes.workloads, *self.validation):
@@ -209,7 +192,3 @@ def make_body(settings: TrainingSettings, nodes: int, device: str) -> PolicyBack
     kind: Any = "dql" if settings.agent.partition(":")[0] == "dql" else "pg"
     shape = PaperShape(kind, nodes, settings.scheme.window, *settings.hidden)
     return TorchBackend(settings.scheme, shape, settings.seed, device)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, (tuple, list)) else value

@@ -1,14 +1,15 @@
-"""What the three ways of updating an agent share: decisions as tensors, the masked softmax, Adam and its state."""
+"""What the three ways of updating an agent share: decisions as tensors, Adam and its state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.errors import DocumentError, SpecError
+from transom.errors import SpecError
+from transom.learned.training.state import Arrays, network_arrays, set_network
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 Figures = dict[str, float]
 """What an update reports, by name."""
-
-Arrays = dict[str, NDArray[Any]]
-"""State by name."""
 
 
 def check_ranges(rule: str, settings: object, **ranges: tuple[float, float]) -> None:
@@ -99,50 +97,29 @@ class Learner:
 
     def state(self) -> Arrays:
         """All that the next update depends on: weights, moments of the optimiser and what the rule remembers."""
-        arrays = {f"weights.{name}": _plain(weight) for name, weight in self.network.state_dict().items()}
-        for name, weight in self.network.named_parameters():
-            for kind, value in self._optimiser.state.get(weight, {}).items():
-                arrays[f"adam.{kind}.{name}"] = _plain(value)
-        return arrays
+        return network_arrays(self.network, self._optimiser)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`state` gave.
 
         Raises
         ------
-        DocumentError : these are not the weights of such a network.
+        RuntimeError : these are not the weights of such a network.
         """
-        import torch
+        set_network(self.network, self._optimiser, arrays)
 
-        named = {
-            name.removeprefix("weights."): torch.from_numpy(array.copy())
-            for name, array in arrays.items()
-            if name.startswith("weights.")
-        }
-        try:
-            self.network.load_state_dict(named)
-        except RuntimeError as error:
-            raise DocumentError(f"weights do not fit the network: {' '.join(str(error).split())}") from None
-        for name, weight in self.network.named_parameters():
-            kept = {kind: arrays.get(f"adam.{kind}.{name}") for kind in ("step", "exp_avg", "exp_avg_sq")}
-            if all(array is not None for array in kept.values()):
-                self._optimiser.state[weight] = {
-                    # Adam keeps the number of its steps on the processor, wherever the weights are.
-                    kind: torch.from_numpy(np.array(array)).to("cpu" if kind == "step" else weight.device)
-                    for kind, array in kept.items()
-                }
+    def at_rate(self, learning_rate: float | None = None) -> Any:
+        """The optimiser, at a learning rate; None: that to begin with."""
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._learning_rate if learning_rate is None else learning_rate
+        return self._optimiser
 
     def descend(self, loss: Tensor, learning_rate: float | None = None) -> float:
         """One step of Adam down a loss; returns the norm of its gradient before it was cut."""
-        import torch
+        from transom.learned.training.ppo import descend
 
-        for group in self._optimiser.param_groups:
-            group["lr"] = self._learning_rate if learning_rate is None else learning_rate
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._largest_gradient)
-        self._optimiser.step()
-        return float(norm)
+        parameters = list(self.network.parameters())
+        return descend(self.at_rate(learning_rate), loss, parameters, self._largest_gradient)
 
 
 def observed(batch: Batch, device: Any) -> Observations:
@@ -160,31 +137,3 @@ def discounts(batch: Batch, gamma: float) -> NDArray[np.float64]:
     change. Decisions of one instance are not discounted against each other.
     """
     return np.asarray(float(gamma) ** np.maximum(np.diff(batch.instant), 0))
-
-
-def log_chances(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """Logarithms of the softmax over valid candidates, minus infinity for the others, and the entropies ``(T,)``."""
-    import torch
-
-    logs = torch.log_softmax(scores, dim=1)
-    entropy = -(logs.exp() * logs.masked_fill(scores == -torch.inf, 0.0)).sum(dim=1)
-    return logs, entropy
-
-
-def relative_entropy(entropy: Tensor, count: Tensor) -> float:
-    """Mean entropy over the logarithm of the number of candidates: 1 if all are equally likely."""
-    import torch
-
-    return float((entropy / torch.log(count.to(entropy.dtype))).mean())
-
-
-def minibatches(number: int, size: int, rng: np.random.Generator) -> Iterator[Any]:
-    """All positions below ``number`` in random order, in parts of about ``size``."""
-    import torch
-
-    order = torch.from_numpy(rng.permutation(number))
-    return iter(torch.tensor_split(order, max(1, round(number / size))))
-
-
-def _plain(value: Tensor) -> NDArray[Any]:
-    return np.array(value.detach().cpu().numpy())

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.updates.discounting import returns_to_go
-from transom.learned.dras.updates.learner import (
-    Arrays,
-    Figures,
-    Learner,
-    check_ranges,
-    discounts,
-    log_chances,
-    observed,
-    relative_entropy,
-)
+from transom.learned.dras.updates.learner import Figures, Learner, check_ranges, discounts, observed
+from transom.learned.training.returns import returns_to_go
+from transom.learned.training.state import Arrays
 
 if TYPE_CHECKING:
     from torch import nn
@@ -72,6 +64,8 @@ class PolicyGradient(Learner):
         """Learn from recorded decisions; see :meth:`Learner.update`."""
         import torch
 
+        from transom.learned.training.ppo import entropies
+
         s, learnt = self.settings, len(batch.action)
         returns = np.empty(learnt)
         discount = np.append(discounts(batch, s.discount), 0.0)
@@ -81,16 +75,13 @@ class PolicyGradient(Learner):
         if s.standardise:
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
         data = observed(batch, self.device)
-        logs, entropy = log_chances(self.network(data.features, data.context, data.count))
+        logs = torch.log_softmax(self.network(data.features, data.context, data.count), dim=1)
+        entropy, share = entropies(logs)
         log = logs.gather(1, data.action.unsqueeze(1)).squeeze(1)
         gains = torch.from_numpy(gain.astype(np.float32)).to(self.device)
         bonus = s.entropy * (1 - 0.9 * progress)
-        norm = self.descend(-(log * gains).mean() - bonus * entropy.mean())
-        return {
-            "return": float(returns[0]),
-            "entropy": relative_entropy(entropy.detach(), data.count),
-            "gradient": norm,
-        }
+        norm = self.descend(-(log * gains).mean() - bonus * entropy)
+        return {"return": float(returns[0]), "entropy": share, "gradient": norm}
 
     def baseline(self, steps: int) -> NDArray[np.float64]:
         """b_k of the first ``steps`` decisions of the next update."""

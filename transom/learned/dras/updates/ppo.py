@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.updates.discounting import advantages
-from transom.learned.dras.updates.learner import (
-    Arrays,
-    Figures,
-    Learner,
-    check_ranges,
-    discounts,
-    log_chances,
-    minibatches,
-    observed,
-    relative_entropy,
-)
+from transom.learned.dras.updates.learner import Figures, Learner, check_ranges, discounts, observed
+from transom.learned.training.returns import advantages
+from transom.learned.training.state import Arrays
 
 if TYPE_CHECKING:
     from torch import nn
@@ -80,6 +71,8 @@ class Ppo(Learner):
         """Learn from recorded decisions; see :meth:`Learner.update`."""
         import torch
 
+        from transom.learned.training.ppo import Recorded, Weights, improve, standardised
+
         s, learnt = self.settings, len(batch.action) - 1
         data = observed(batch, self.device)
         with torch.no_grad():
@@ -90,37 +83,26 @@ class Ppo(Learner):
         advantages(reward, discounts(batch, s.discount), done, values[:learnt], values[learnt], s.lam, advantage)
         returns = advantage + values[:learnt]
         self._measure(returns)
-        advantage = ((advantage - advantage.mean()) / (advantage.std() + 1e-8)).clip(-s.outlier, s.outlier)
 
-        def tensor(array: NDArray[np.float64]) -> torch.Tensor:
+        def tensor(array: NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(array.astype(np.float32)).to(self.device)
 
-        gains, targets = tensor(advantage), tensor(returns / self._spread)
-        before = tensor(batch.log_probability[:learnt])
+        def forward(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            features, context, count, _ = data.at(part)
+            scores = self.network(features, context, count)
+            return torch.log_softmax(scores, dim=1), self.network.values(features, context, count)
+
         left = 1 - 0.9 * progress
-        losses: list[tuple[float, ...]] = []
-        for _ in range(s.passes):
-            for part in minibatches(learnt, s.minibatch, rng):
-                some = data.at(part)
-                logs, entropy = log_chances(self.network(some.features, some.context, some.count))
-                log = logs.gather(1, some.action.unsqueeze(1)).squeeze(1)
-                ratio = (log - before[part]).exp()
-                clipped = ratio.clamp(1 - s.clip, 1 + s.clip)
-                gain = torch.minimum(ratio * gains[part], clipped * gains[part]).mean()
-                error = (self.network.values(some.features, some.context, some.count) - targets[part]).square().mean()
-                loss = -gain + s.value * error - s.entropy * left * entropy.mean()
-                norm = self.descend(loss, s.learning_rate * left)
-                losses.append(
-                    (
-                        float(error.detach()),
-                        relative_entropy(entropy.detach(), some.count),
-                        norm,
-                        float((ratio != clipped).float().mean()),
-                    )
-                )
-        names = "value_error", "entropy", "gradient", "clipped"
+        recorded = Recorded(
+            data.action[:learnt],
+            tensor(batch.log_probability[:learnt]),
+            tensor(standardised(advantage, s.outlier)),
+            tensor(returns / self._spread),
+        )
+        weights = Weights(s.clip, s.passes, s.minibatch, s.value, s.entropy * left, self._largest_gradient)
+        figures = improve(self.at_rate(s.learning_rate * left), forward, recorded, weights, rng)
         self._updates += 1
-        return dict(zip(names, np.mean(losses, axis=0).tolist(), strict=True))
+        return {**figures, "entropy": figures.pop("share")}
 
     def state(self) -> Arrays:
         """See :meth:`Learner.state`."""

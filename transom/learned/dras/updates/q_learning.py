@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.learned.dras.updates.learner import (
-    Arrays,
     Figures,
     Learner,
     Observations,
     check_ranges,
     discounts,
-    minibatches,
     observed,
 )
+from transom.learned.training.state import Arrays
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -92,6 +91,8 @@ class QLearning(Learner):
         """Learn from recorded decisions; see :meth:`Learner.update`."""
         import torch
 
+        from transom.learned.training.ppo import minibatches
+
         s, learnt = self.settings, len(batch.action) - 1
         if s.target == 0 or self._updates % s.target == 0:
             self._target.load_state_dict(self.network.state_dict())
@@ -107,7 +108,7 @@ class QLearning(Learner):
             new = rewards + kept * best
         losses: list[tuple[float, ...]] = []
         for _ in range(s.passes):
-            for part in minibatches(learnt, s.minibatch, rng):
+            for part in minibatches(learnt, s.minibatch, rng, self.device):
                 some = data.at(part)
                 old = self.values_of(some).gather(1, some.action.unsqueeze(1)).squeeze(1)
                 error = (new[part] - old).square().mean()
