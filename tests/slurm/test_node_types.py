@@ -22,6 +22,7 @@ from transom.slurm.state import SlurmState, read_answers
 from transom.slurm.window import Seen, window_of
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.slurm_text.documents import json_records
+from transom.traces.records.slurm_text.jobs import jobs_of_records
 from transom.traces.records.slurm_text.nodes import gres_counts, nodes_of
 
 __all__ = ["transom"]
@@ -230,6 +231,13 @@ def _room(idle: np.ndarray, types: np.ndarray, accepts: np.ndarray, sizes: list[
         if sum(sizes[job] for job in chosen) > there:
             return False
     return True
+
+
+def test_cores_of_tasks_are_no_generic_resources() -> None:
+    """24.11 lists them among those of tasks."""
+    asked = ("cpu=8", "cpu:8,gres/gpu:2", "(null)")
+    jobs = (jobs_of_records([{"jobid": "7", "jobstate": "PENDING", "trespertask": each}]) for each in asked)
+    assert [dict(job.asks) for several in jobs for job in several] == [{}, {"generic resources": "gres/gpu:2"}, {}]
 
 
 def test_features_in_json() -> None:

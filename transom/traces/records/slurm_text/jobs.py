@@ -272,6 +272,8 @@ def _asked(fields: Mapping[str, Any], name: str) -> str:
 
 def _asks_for(fields: Mapping[str, Any], field_: str) -> str:
     value = stated(fields.get(field_))
+    if field_ in _GRES:  # later versions list the cores of --cpus-per-task there
+        value = ",".join(each for each in value.split(",") if not re.match(r"(?:cpu|mem)[=:]", each))
     return "" if value in ("0", "NO", "no") else value
 
 
