@@ -1,17 +1,15 @@
-"""Schedules of ``auto`` side by side on clusters that no plan has: how leaves are chosen by hand, and judged.
+"""Schedules of ``auto`` side by side on clusters that no plan has: how they are chosen, and judged.
 
     python -m benchmarks.schedules dcas --seconds 0.1 --schedule dp-polish --schedule "dcas-exact@0.4, sa"
     python -m benchmarks.schedules scas --seconds 0.01 --nodes 6000-20000 --seed 2 --clusters 24
 
-A schedule is solvers in turn, each with a share of the time that is left, as in the table of ``auto``; one without a
-share has all the rest. ``auto`` and the solvers of its table are always compared. Clusters are drawn: nodes log-uniform
-within ``--nodes``; tree, idle nodes, fragments, jobs, their sizes and load at random. The same seed gives the same
-clusters. Budgets are of CPU time.
+A schedule is solvers in turn, each with a share of the time that is left, as those of ``auto``; one without a share has
+all the rest. ``auto`` and its solvers are always compared. Clusters are drawn: nodes log-uniform within ``--nodes``;
+tree, idle nodes, fragments, jobs, their sizes and load at random. The same seed gives the same clusters. Budgets are of
+CPU time.
 
 Prints for each schedule the mean gap to the best value that any of them found [%] and the share proved, and how often
-``auto`` is better and worse than it, with exact 95 % limits. ``--questions`` adds, for each feature, the question whose
-two answers, a schedule each, cost least together: gaps on a logarithmic scale from 1 % on, a quarter for a missing
-proof. Then come the leaves of the table that ``auto`` reached, with their clusters, mean gap and share proved.
+``auto`` is better and worse than it, with exact 95 % limits.
 """
 
 from __future__ import annotations
@@ -29,19 +27,14 @@ from transom.bench.score.limits import share_limits
 from transom.generate.instances.fragmented import Fragments, fragmented_allocation
 from transom.models import Allocation
 from transom.models.allocation import Rule
-from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray
 from transom.rng import stream
-from transom.solvers.auto.features import features
-from transom.solvers.auto.machine_speed import seconds_of_a_probe
-from transom.solvers.auto.pipeline import solvers_for
+from transom.solvers.auto.schedules import solvers_for
 from transom.solvers.auto.sub_budget import SubBudget
-from transom.solvers.auto.table import leaf_of, leaves, packaged
 from transom.solving import presolve, refusal, warm_up
 from transom.stop import Budget
 
 RULES: dict[str, Rule] = {"scas": "static", "dcas": "dynamic", "free": "free"}
-LEAST = 10
-"""Clusters that each answer of a question must have."""
 
 
 class Schedule:
@@ -89,13 +82,11 @@ class Measured(NamedTuple):
     names : of the schedules.
     gaps : to the best value of a cluster [%], 100 without a solution, shape ``(clusters, schedules)``.
     proved : in the same shape.
-    facts : features of each cluster, by name.
     """
 
     names: list[str]
     gaps: FloatArray
     proved: BoolArray
-    facts: dict[str, FloatArray]
 
 
 def cluster(seed: int, number: int, rule: str, nodes: tuple[int, int]) -> Allocation:
@@ -133,8 +124,7 @@ def measure(words: list[str], clusters: list[Allocation], seconds: float) -> Mea
     best = values.min(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         gaps = np.where(np.isfinite(values), 100 * (values - best) / np.maximum(values, 1), 100.0)
-    known = [features(problem) for problem in clusters]
-    return Measured(words, gaps, proved, {name: np.array([each[name] for each in known]) for name in known[0]})
+    return Measured(words, gaps, proved)
 
 
 def rows(found: Measured) -> None:
@@ -149,48 +139,11 @@ def rows(found: Measured) -> None:
         print(line)
 
 
-def reached(found: Measured, rule: str, seconds: float) -> None:
-    """Print the leaves of the table that ``auto`` reached."""
-    table, seconds = packaged(), seconds * packaged().made.probe / seconds_of_a_probe()
-    by_leaf: dict[int, list[int]] = {}
-    for i in range(len(found.gaps)):
-        leaf = leaf_of(table.problems[rule], {name: float(each[i]) for name, each in found.facts.items()}, seconds)
-        by_leaf.setdefault(id(leaf), []).append(i)
-    print("\nleaves of auto")
-    for leaf in leaves(table.problems[rule].timed):
-        if of := by_leaf.get(id(leaf)):
-            words = ", ".join(step.solver + (f"@{step.share:g}" if step.share < 1 else "") for step in leaf.steps)
-            gap, proved = found.gaps[of, 0].mean(), 100 * found.proved[of, 0].mean()
-            print(f"  {words:<56}{gap:>9.3f}{proved:>11.1f}   {len(of)} clusters")
-
-
 def shares(count: int, of: int) -> str:
     """A share with its limits."""
     limits = share_limits(count, of)
     assert limits is not None
     return f"{100 * count / of:.0f} ({100 * float(limits.low):.0f} to {100 * float(limits.high):.0f})"
-
-
-def questions(found: Measured) -> None:
-    """Print the best question about each feature."""
-    cost = np.minimum(found.gaps, 1) + np.log(np.maximum(found.gaps, 1)) + 0.25 * ~found.proved
-    cost = cost[:, 1:]  # auto is what is to be made
-    names, count = found.names[1:], len(cost)
-    print(f"\nno question: {cost.mean(axis=0).min():.4f}, {names[int(cost.mean(axis=0).argmin())]}")
-    best: list[tuple[float, str]] = []
-    for name, facts in found.facts.items():
-        options: list[tuple[float, str]] = []
-        for at, after in zip(levels := np.unique(facts), levels[1:], strict=False):
-            yes: BoolArray = facts <= at
-            if min(yes.sum(), count - yes.sum()) < LEAST:
-                continue
-            both: list[IntArray] = [cost[side].sum(axis=0) for side in (yes, ~yes)]
-            total = sum(float(each.min()) for each in both) / count
-            chosen = [names[int(each.argmin())] for each in both]
-            options.append((total, f"{name} <= {(at + after) / 2:.3f}: {chosen[0]}; else {chosen[1]}"))
-        best += sorted(options)[:1]
-    for total, words in sorted(best):
-        print(f"{total:.4f}  {words}")
 
 
 def main() -> None:
@@ -202,7 +155,6 @@ def main() -> None:
     parser.add_argument("--nodes", default="500-24000", metavar="LEAST-MOST")
     parser.add_argument("--clusters", type=int, default=48)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--questions", action="store_true")
     given = parser.parse_args()
     try:
         least, most = (int(each) for each in given.nodes.split("-"))
@@ -214,11 +166,7 @@ def main() -> None:
     for seconds in given.seconds or [0.01, 0.1]:
         words = list(dict.fromkeys(["auto", *solvers_for(given.rule), *given.schedule]))
         print(f"\n{given.rule}, {seconds:g} s, {len(clusters)} clusters of {least} to {most} nodes, seed {given.seed}")
-        found = measure(words, clusters, seconds)
-        rows(found)
-        if given.questions:
-            questions(found)
-        reached(found, given.rule, seconds)
+        rows(measure(words, clusters, seconds))
         sys.stdout.flush()
 
 

@@ -40,7 +40,7 @@ ROOMS = {
     "solvers.placement": {"solvers.backends"},
     "solvers.workflow": {"solvers.backends"},
     "solvers.path": {"solvers.backends", "solvers.allocation"},
-    "solvers.auto": {"solvers.knapsack", "solvers.allocation"},  # whose tables' sizes are features
+    "solvers.auto": {"solvers.knapsack", "solvers.allocation"},  # the sizes of their tables
     "heuristics": set(),
     "heuristics.knapsack": {"heuristics"},
     "heuristics.selection": {"heuristics"},
@@ -81,7 +81,6 @@ ROOMS = {
     "bench.store": {"bench.plan"},
     "bench.run": {"bench.plan", "bench.store"},
     "bench.score": {"bench.plan", "bench.store"},
-    "bench.portfolio": {"bench.plan", "bench.store", "bench.score"},
     "bench.best_known": {"bench.store"},
 }
 

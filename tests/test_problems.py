@@ -162,12 +162,10 @@ def test_what_a_type_lacks_is_one_line(transom: Callable[..., Ran]) -> None:
     assert misnamed == (2, "", "error: problem 'misnamed': its entry point is no ProblemType of that kind\n")
 
 
-def test_the_table_of_auto_stands_beside_further_kinds(transom: Callable[..., Ran]) -> None:
-    """``bare`` has features, but neither a tree nor a solver."""
+def test_auto_stands_beside_further_kinds(transom: Callable[..., Ran]) -> None:
+    """``bare`` has features, but neither a schedule nor a solver."""
     (line,) = transom("solve", "window.json", "--json").out.splitlines()
     assert (json.loads(line)["problem"], json.loads(line)["status"]) == ("knapsack", "optimal")
-    (told,) = transom("bench", "portfolio", "--json").out.splitlines()
-    assert set(json.loads(told)["table"]["problems"]) == {"knapsack", "selection", "scas", "dcas", "free", "csp"}
 
 
 def test_the_page_shows_the_package(root: Path) -> None:

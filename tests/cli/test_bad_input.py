@@ -202,7 +202,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
         ["check", "missing.json", "result.json"],
         ("missing.json: no such file or folder",),
     ),
-    "results of a table are missing": (["bench", "portfolio", "missing"], ("missing: no such file or folder",)),
+    "a command that is gone": (["bench", "portfolio", "--json"], ("auto needs no training", "`transom bench score`")),
     # names and numbers
     "suite is not known": (["bench", "plan", "smok"], ("did you mean 'smoke'?", "workflow, or a file PLAN.toml")),
     "plan has a number for a name": (["bench", "plan", "plan.toml"], ("plan.toml: name: expected `str`, got `int`",)),

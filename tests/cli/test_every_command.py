@@ -82,7 +82,6 @@ CASES = {
     "bench plan": BENCH,
     "bench score": "{0}/store --pairs",
     "bench compare": "{0}/store {0}/store",
-    "bench portfolio": "",
     "library list": "--library {0}/library",
     "library add": "{0}/library/packs.jsonl --library {0}/library",
     "library update": "{0}/results.jsonl --library {0}/library",

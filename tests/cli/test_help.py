@@ -14,7 +14,7 @@ from tests.cli.conftest import Ran
 ALONE = ("demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema")
 GROUPS = {
     "generate": ("workload", "knapsack", "selection", "tjap", "csp", "placement", "workflow", "joint", "dataset"),
-    "bench": ("run", "plan", "score", "compare", "portfolio"),
+    "bench": ("run", "plan", "score", "compare"),
     "library": ("list", "add", "remove", "update", "verify"),
     "train": ("nsa", "nsa-cost", "dras"),
 }
@@ -105,7 +105,7 @@ def test_values_have_names_and_lists_of_commands_whole_sentences(transom: Callab
         ("transom solve --decide k", ["knee"]),
         ("transom simulate --cost-model p", ["paper"]),
         ("transom solve --objective wai", ["wait", "waited"]),
-        ("transom bench p", ["plan", "portfolio"]),
+        ("transom bench p", ["plan"]),
     ],
 )
 def test_a_shell_completes_names(words: str, completed: list[str]) -> None:

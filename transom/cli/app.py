@@ -13,6 +13,7 @@ from typer.main import get_command
 from transom.cli.options.output import with_output_options
 from transom.cli.options.plain import take_plain_values
 from transom.cli.output.help import explain
+from transom.errors import SpecError
 
 _COMMANDS = (
     "demo", "simulate", "when", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema",
@@ -20,7 +21,7 @@ _COMMANDS = (
     "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
     "generate placement", "generate workflow", "generate joint", "generate dataset",
     "import slurm", "import pbs", "import lsf", "import swf",
-    "bench run", "bench plan", "bench score", "bench compare", "bench portfolio",
+    "bench run", "bench plan", "bench score", "bench compare",
     "library list", "library add", "library remove", "library update", "library verify",
     "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority", "train deepjs", "train mars",
     "protocol rlscheduler",
@@ -40,6 +41,11 @@ _GROUPS = {
     "slurm": "See what a running Slurm does as windows, and what a policy would do with them.",
     "train": "Train a learned component. An interrupted training resumes where it stopped.",
 }
+_GONE = {
+    "bench portfolio": "auto needs no training, and `transom bench score` compares it with other solvers",
+}
+"""Commands of earlier versions, and what to use instead."""
+
 _PLAIN: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
 
 
@@ -82,6 +88,8 @@ def _put_together(names: tuple[str, ...]) -> Any:
 def _named(arguments: Sequence[str]) -> Sequence[str]:
     # No option before a command takes a value: the first words are its name.
     words = [word for word in arguments if not word.startswith("-")]
+    if (gone := " ".join(words[:2])) in _GONE:
+        raise SpecError(f"there is no {gone} any more: {_GONE[gone]}")
     for count in (2, 1):
         name = " ".join(words[:count])
         if found := [each for each in _COMMANDS if each == name or each.startswith(f"{name} ")]:

@@ -22,7 +22,7 @@ class ProblemType:
     ----------
     kind : its name in results and for ``--problem``.
     model : the class of its problems (:class:`~transom.stop.Problem`).
-    solver : what ``auto`` calls where its table has no tree for this kind; a specification.
+    solver : what ``auto`` calls where it has no schedule for this kind; a specification.
     then : what takes over from it where a fifth of the budget, but at least 10 ms, has brought no proof.
     name, plural, about : in words: ``a knapsack``, ``knapsacks``, and the plural with what a list of solvers adds.
     place : where it stands in lists; those with the same place by kind.
@@ -35,7 +35,7 @@ class ProblemType:
         as parameters are those that apply.
     states : why options do not go with a document of its own, such as ``a knapsack states its values``.
     faults : ``faults(problem, result)``, what is wrong with a result beyond what ``solve`` judges.
-    features : the :class:`~transom.solvers.auto.features.Features` by which ``auto`` chooses.
+    features : :class:`~transom.solvers.auto.features.Features`, facts about an instance with what they mean.
     statistics : ``statistics(problem)``, numbers for the card of a data set, by name.
     capacity : ``capacity(problem)``, what items are packed into, for the list of a library.
     recipes : by name of a recipe, the function that gives its class for some parameters.

@@ -10,7 +10,7 @@ import pytest
 from tests.selection_cases import random_selection, true_front, values_of
 from transom import Stop, check, registry, solve
 from transom.models import Selection
-from transom.solvers.auto import pipeline
+from transom.solvers.auto import auto
 from transom.solving import warm_up
 
 
@@ -62,9 +62,9 @@ def test_a_start_is_kept() -> None:
 
 def test_preparing_leaves_nothing_to_the_first_run() -> None:
     problem = crowded(12, 3)
-    pipeline._ready_for.cache_clear()
+    auto._ready_for.cache_clear()
     warm_up(registry.make(registry.SOLVERS, "auto"), type(problem))
-    before = pipeline._ready_for.cache_info().misses
+    before = auto._ready_for.cache_info().misses
     assert before > 0
     assert solve(problem, "auto", Stop(seconds=0.01)).error is None
-    assert pipeline._ready_for.cache_info().misses == before
+    assert auto._ready_for.cache_info().misses == before

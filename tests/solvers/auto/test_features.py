@@ -18,7 +18,7 @@ from transom.generate.instances.selections import FAMILIES, Marked, family_selec
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Placement, Selection, Workflow
 from transom.models.reduction import reduce
 from transom.solvers.auto import features as module
-from transom.solvers.auto.features import Asked, features, names_for
+from transom.solvers.auto.features import features, names_for
 from transom.solvers.knapsack.dynamic_programming import DynamicProgramming
 
 pytestmark = pytest.mark.fast
@@ -185,18 +185,6 @@ def test_there_are_numbers_where_there_is_nothing_to_choose(problem: object) -> 
     facts = features(problem)
     assert list(facts) == names_for(problem.kind)
     assert all(math.isfinite(number) for number in facts.values())
-
-
-def test_each_is_the_same_alone_and_made_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    idle = np.flatnonzero(np.random.default_rng(1).random(60) < 0.6)
-    window = Allocation(FatTree.uniform(60, 4, 20), idle, np.array([7, 4, 4, 3]), "free")
-    empty = Allocation(FatTree.uniform(60, 4, 20), idle, np.array([], np.int64), "free")
-    for problem in (window, empty, random_placement(np.random.default_rng(2))):
-        assert dict(Asked(problem)) == features(problem)
-    monkeypatch.setitem(module._NUMBERS, "leaves", lambda _: pytest.fail("nobody asked"))
-    assert Asked(window)["sizes"] == math.log10(1 + 3)
-    with pytest.raises(KeyError, match="weight"):
-        Asked(window)["weight"]
 
 
 def test_they_do_not_depend_on_the_order_of_items() -> None:

@@ -1,4 +1,4 @@
-"""Cheap facts about an instance by which ``auto`` chooses: the same numbers for training and for use.
+"""Cheap facts about an instance.
 
 Each takes well under a millisecond up to thousands of items, jobs or idle nodes; of more items an even share is
 looked at. Sizes are on a scale of ten's logarithm: what counts is how often something doubles, not by how much it
@@ -8,7 +8,7 @@ grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -116,14 +116,10 @@ _JOINT = {
 
 
 class Features(NamedTuple):
-    """The numbers of a kind of problem: by name what each is, in order, and the function that gives them.
-
-    ``alone``, where there is one, gives a single number by its name, for less than all take.
-    """
+    """The numbers of a kind of problem: by name what each is, in order, and the function that gives them."""
 
     meanings: Mapping[str, str]
     of: Callable[[Any], Sequence[float]]
-    alone: Callable[[Any, str], float] | None = None
 
 
 def names_for(kind: str) -> list[str]:
@@ -144,39 +140,6 @@ def features(problem: Any) -> dict[str, float]:
         raise KeyError(problem.kind)
     facts: Features = known.part("features")
     return {name: float(number) for name, number in zip(facts.meanings, facts.of(problem), strict=True)}
-
-
-class Asked(Mapping[str, float]):
-    """The numbers of a problem as :func:`features` gives them, each made when it is asked for, where it can be alone.
-
-    A tree asks for few: of 10 ms all together took 0.2 to 0.5.
-
-    Raises
-    ------
-    KeyError : there are none for this kind of problem.
-    """
-
-    def __init__(self, problem: Any) -> None:
-        known = known_type(problem.kind)
-        if known is None or known.features is None:
-            raise KeyError(problem.kind)
-        self._problem, self._facts, self._known = problem, known.part("features"), dict[str, float]()
-
-    def __getitem__(self, name: str) -> float:
-        if name not in self._facts.meanings:
-            raise KeyError(name)
-        if name not in self._known:
-            if self._facts.alone is None:
-                self._known = features(self._problem)
-            else:
-                self._known[name] = float(self._facts.alone(self._problem, name))
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._facts.meanings)
-
-    def __len__(self) -> int:
-        return len(self._facts.meanings)
 
 
 def _knapsack(problem: Knapsack) -> tuple[float, ...]:
@@ -366,7 +329,7 @@ def _joint(problem: Joint) -> tuple[float, ...]:
 
 
 KNAPSACK = Features(_KNAPSACK, _knapsack)
-ALLOCATION = Features(_ALLOCATION, _allocation, _of_allocation)
+ALLOCATION = Features(_ALLOCATION, _allocation)
 PATH = Features(_PATH, _path)
 SELECTION = Features(_SELECTION, _selection)
 PLACEMENT = Features(_PLACEMENT, _placement)
