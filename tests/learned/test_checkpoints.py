@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,7 +127,6 @@ def _with(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         lambda card: [],
         lambda card: None,
         lambda card: "x" * 10,
-        _with("surprise", 1),
         lambda card: {key: value for key, value in card.items() if key != "weights"},
         _with("format", "transom/model/1"),
         _with("component", "kitchen"),
@@ -226,24 +223,6 @@ def test_shipped_checkpoints_are_whole_and_small() -> None:
     assert sum(path.stat().st_size for path in paths) < 5_000_000
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_a_card_names_the_commit_of_a_checkout_and_of_no_other_project(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def git(*command: str) -> str:
-        who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-        done = subprocess.run(["git", "-C", tmp_path, *who, *command], check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    git("init", "-q")
-    git("commit", "-q", "--allow-empty", "-m", "first")
-    for folder, wanted in (("transom", git("rev-parse", "HEAD")), (".venv/transom", None)):
-        package = tmp_path / folder / "learned"
-        package.mkdir(parents=True)
-        monkeypatch.setattr(checkpoints, "__file__", str(package / "checkpoints.py"))
-        assert made().card.commit == wanted
-
-
 def test_other_endings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"ends in \.safetensors"):
         save(tmp_path / "weights.pickle", made())
@@ -253,10 +232,7 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
 def _stated() -> dict[str, Any]:
     """What the card of :func:`made` states."""
     card = msgspec.structs.asdict(made().card)
-    return {
-        key: card[key]
-        for key in card.keys() - {"parameters", "weights", "sources", "commit", "format", "observations", "digest"}
-    }
+    return {key: card[key] for key in card.keys() - {"parameters", "weights", "format"}}
 
 
 def assert_line(error: TransomError, beginning: str) -> None:

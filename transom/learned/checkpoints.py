@@ -7,9 +7,7 @@ files belong together.
 
 from __future__ import annotations
 
-import math
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -25,9 +23,8 @@ from numpy.typing import NDArray
 
 from transom import registry
 from transom._system.files import atomic_write
-from transom._system.source_digest import source_digest
 from transom.errors import DocumentError, SpecError
-from transom.learned.card_facts import finite, must, same, text, whole
+from transom.learned.card_facts import must
 from transom.reading import WEIGHTS, TooLargeError, read_whole
 
 EXTRA = "learned"
@@ -41,8 +38,8 @@ _SHIPPED = Path(__file__).parent / "models"
 _NAME = r"\w[\w.+-]*"
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a checkpoint is.
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """What a checkpoint is; what a file states beside these fields is not read.
 
     Parameters
     ----------
@@ -50,20 +47,14 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     component : what it is a part of.
     network : name of the architecture.
     schema : name and version of the observations that the weights take; others are refused.
-    observations : what these hold, in order, by part.
     cluster : what a machine must be like for the weights to fit, such as ``{"nodes": 4360}``; others are refused.
     settings : how the agent acts and how the network is built, as plain values.
-    parameters : number of weights.
     weights : digest of the weights.
-    trained_on : what it was trained on, in words.
-    command : the command that trained it.
-    seed, decisions, seconds : of the training: its seed, decisions taken, and seconds.
-    validated_on : what snapshots of it were compared on and it was scored on, in words.
-    scores : how it scored there, figure by name.
+    trained_on, validated_on : which jobs, months or windows, in words.
+    parameters, command, seed, decisions, seconds : of the training: number of weights, the command, its seed, decisions
+        taken and seconds; nothing depends on them, nor on the following.
+    scores : how it scored in the validation, figure by name.
     rules : how policies that do not learn did there, by specification, figure by name.
-    sources : digest of the package's sources at the time.
-    commit : of the checkout, None where there was none.
-    digest : of all other fields: what weights, code and the other fields do not contradict cannot be changed either.
     """
 
     format: Literal["transom/model/2"] = "transom/model/2"
@@ -71,22 +62,18 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     component: Component
     network: str
     schema: str
-    observations: dict[str, tuple[str, ...]]
-    cluster: dict[str, int]
+    cluster: dict[str, int] = {}
     settings: dict[str, Any]
-    parameters: int
     weights: str
     trained_on: str
     validated_on: str = ""
-    command: str
-    seed: int
-    decisions: int
-    seconds: float
+    parameters: int = 0
+    command: str = ""
+    seed: int = 0
+    decisions: int = 0
+    seconds: float = 0.0
     scores: dict[str, float] = {}
     rules: dict[str, dict[str, float]] = {}
-    sources: str
-    commit: str | None = None
-    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +100,15 @@ def check_name(name: str) -> str:
 
 
 def make_card(weights: Weights, component: Component, schema: str, **stated: Any) -> Card:
-    """A card for weights; what follows from them, from the schema and from the checkout is filled in."""
-    return sealed(
-        Card(
-            component=component,
-            schema=schema,
-            observations=_checks(component).OBSERVATIONS.get(schema, {}),
-            parameters=count_parameters(weights),
-            weights=weights_digest(weights),
-            sources=source_digest(),
-            commit=_commit(),
-            **stated,
-        )
+    """A card for weights, as it comes out of its file; the fields that follow from the weights are filled in."""
+    card = Card(
+        component=component,
+        schema=schema,
+        parameters=sum(array.size for array in weights.values()),
+        weights=weights_digest(weights),
+        **stated,
     )
-
-
-def sealed(card: Card) -> Card:
-    """The card as it comes out of its file, with the digest of what it says."""
-    as_read = msgspec.json.decode(msgspec.json.encode(card), type=Card)
-    return msgspec.structs.replace(as_read, digest=card_digest(as_read))
-
-
-def card_digest(card: Card) -> str:
-    """32 hexadecimal digits that depend on all fields of a card but its own digest."""
-    encoded = msgspec.json.encode(msgspec.structs.replace(card, digest=""), order="deterministic")
-    return blake2b(encoded, digest_size=16).hexdigest()
+    return msgspec.json.decode(msgspec.json.encode(card), type=Card)
 
 
 def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
@@ -170,7 +141,7 @@ def load(
     schema: str | None = None,
     cluster: Mapping[str, int] | None = None,
 ) -> Checkpoint:
-    """Read a checkpoint, and check all that its card says against its weights and this code.
+    """Read a checkpoint, and check what its use depends on: the digest of the weights, their shapes, its settings.
 
     Parameters
     ----------
@@ -182,8 +153,8 @@ def load(
     Raises
     ------
     SpecError : there is no shipped one of that name.
-    DocumentError : a file cannot be read, the two do not belong together, the card says something that weights, code
-        or its digest contradict, or component, schema or cluster do not fit.
+    DocumentError : a file cannot be read, the two do not belong together, or weights, settings, component, schema or
+        cluster do not fit.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load as unpacked
@@ -206,57 +177,19 @@ def load(
         raise DocumentError(f"{path}: weights must be finite")
     if weights_digest(weights) != card.weights:
         raise DocumentError(f"{path}: these are not the weights of which {path.with_suffix('.json')} speaks")
-    try:
-        check_card(card, weights)
-    except DocumentError as error:
-        raise DocumentError(f"{path}: {error}") from None
     if card.component != component:
         raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
     if schema is not None and card.schema != schema:
         raise DocumentError(f"{path}: was made for observations {card.schema!r}, and these are {schema!r}")
+    try:
+        must("name", card.name, re.fullmatch(_NAME, card.name) is not None, "letters, digits, '.', '_', '+' and '-'")
+        # The component's module is found by its name, for it knows cards, and the cards would have to know it.
+        import_module(f"transom.learned.{component}.cards").check(card, weights)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
     if cluster is not None:
         check_cluster(card, cluster, str(path))
     return Checkpoint(weights, card)
-
-
-def check_card(card: Card, weights: Weights) -> None:
-    """Refuse a card that says something which its weights, this code or its own digest contradict.
-
-    Raises
-    ------
-    DocumentError : the first fact that does not fit, by its name.
-    """
-    text("name", card.name, _NAME, "letters, digits, '.', '_', '+' and '-'")
-    same("weights", card.weights, weights_digest(weights), "the digest of the weights is")
-    same("parameters", card.parameters, count_parameters(weights), "the weights have")
-    component = _checks(card.component)
-    must("schema", card.schema, card.schema in component.OBSERVATIONS, " or ".join(map(repr, component.OBSERVATIONS)))
-    same("observations", card.observations, component.OBSERVATIONS[card.schema], "this version sees")
-    for name in ("seed", "decisions"):
-        whole(name, getattr(card, name), 0, 2**63)
-    must("seconds", card.seconds, 0 <= card.seconds < math.inf, "a number >= 0")
-    finite("scores", card.scores)
-    for spec, figures in card.rules.items():
-        finite(f"rules.{spec!a}", figures)
-    text("sources", card.sources, "[0-9a-f]{16}", "16 hexadecimal digits")
-    if card.commit is not None:
-        text("commit", card.commit, "[0-9a-f]{40}", "40 hexadecimal digits or null")
-    component.check(card, weights)
-    if card.digest != card_digest(card):
-        raise DocumentError("card: digest does not fit what the card says: it was changed after it was written")
-
-
-def _checks(component: Component) -> Any:
-    """The module that knows what cards of a component say: ``OBSERVATIONS`` by schema, and ``check(card, weights)``.
-
-    It is found by its name, for it knows cards, and the cards would otherwise have to know it.
-    """
-    return import_module(f"transom.learned.{component}.cards")
-
-
-def count_parameters(weights: Weights) -> int:
-    """How many numbers some weights are."""
-    return sum(array.size for array in weights.values())
 
 
 def check_cluster(card: Card, cluster: Mapping[str, int], where: str, cure: str = "") -> None:
@@ -332,14 +265,3 @@ def require(what: str, *packages: str) -> None:
     absent = [package for package in packages if find_spec(package) is None]
     if absent:
         raise SpecError(f"{what} needs {', '.join(absent)}: pip install 'transom[{EXTRA}]'")
-
-
-def _commit() -> str | None:
-    """The commit of the checkout that the package is imported from; None if that is another project's or none."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--show-prefix", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    within, _, commit = done.stdout.strip().partition("\n")
-    return commit if done.returncode == 0 and within == "transom/learned/" else None

@@ -258,7 +258,7 @@ def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="unknown checkpoint 'nobody'"):
         solve(window(), "nsa:model=nobody")
     without = write_nsa(tmp_path, 7, settings={})
-    with pytest.raises(DocumentError, match="card: settings lacks 'largest'"):
+    with pytest.raises(DocumentError, match=r"card: settings.largest must be a whole number"):
         solve(window(), f"nsa:model={without}")
     wrong = write_nsa_cost(tmp_path, 8, schema="repair-4x100/1", network="fcn-1", settings={"largest": 4})
     with pytest.raises(DocumentError, match="network is 'fcn-1' with 4 rows, and the weights are of another one"):

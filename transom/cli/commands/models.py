@@ -28,7 +28,7 @@ def command(
     """List the checkpoints of the package, or show the card of one.
 
     A card says what the weights are for, on which cluster, how they were trained, and how they and other policies
-    scored. It is checked against the weights. Using the weights needs nothing but Transom; training needs
+    scored. Its digest is that of the weights. Using the weights needs nothing but Transom; training needs
     transom[learned].
     """
     from transom.learned import checkpoints

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.heuristics.allocation.arrays import best_known
-from transom.learned.checkpoints import Card, card_digest
+from transom.learned.checkpoints import Card
 from transom.learned.repair.cards import read_card, unsuited
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
@@ -80,12 +80,12 @@ class TrainedAnnealing(Annealing):
         SpecError : there is none of that name.
         DocumentError : it cannot be read, or is none of a network of these schemas.
         """
-        return self.load(self.model, card_digest(self.card))
+        return self.load(self.model, str(self.card))
 
     @staticmethod
     @abstractmethod
-    def load(model: str, digest: str, /) -> Any:
-        """Read a checkpoint, once in a process unless its digest changes; ``seconds`` is what reading took."""
+    def load(model: str, card: str, /) -> Any:
+        """Read a checkpoint, once in a process unless its card changes; ``seconds`` is what reading took."""
 
     @abstractmethod
     def walk(self, problem: Allocation, owner: IntArray, loaded: Any, /) -> OnWhatIsLeft:
