@@ -24,8 +24,8 @@ import numpy as np
 
 from transom.learned.checkpoints import Checkpoint, load, make_card
 from transom.learned.dras.agent.policies import LearnedPolicy
-from transom.learned.dras.networks.paper_scorer import SCHEMA, Agent, PaperShape
 from transom.learned.dras.process import features
+from transom.learned.dras.process.paper_scorer import SCHEMA, Agent, PaperShape
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.scorer import ScorerWeights
 from transom.models import Window

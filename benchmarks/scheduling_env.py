@@ -20,16 +20,16 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.generate import generate_lublin
-from transom.learned.dras.envs.scheduling_env import SchedulingEnv
-from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
+from transom.learned.dras.process.episodes import Episode, Episodes
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process.inference import new_workspace
 from transom.learned.dras.process.paper_state import paper_state
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
+from transom.learned.dras.process.scheduling_env import SchedulingEnv
 from transom.learned.dras.process.stepping import act, step_to_next_decision
-from transom.learned.dras.updates.collect import collect, replay
-from transom.learned.dras.updates.episodes import Episode, Episodes
+from transom.learned.dras.process.vector_env import SchedulingVectorEnv
+from transom.learned.dras.training.collect import collect, replay
 from transom.learned.scorer import ScorerWeights
 from transom.rng import stream
 from transom.simulation import simulate

@@ -19,9 +19,9 @@ from gymnasium.utils.env_checker import check_env
 from transom.errors import SpecError
 from transom.generate import by_months, generate_lublin
 from transom.learned import envs
-from transom.learned.dras.envs.scheduling_env import SchedulingEnv
-from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 from transom.learned.dras.process.process import AgentConfig
+from transom.learned.dras.process.scheduling_env import SchedulingEnv
+from transom.learned.dras.process.vector_env import SchedulingVectorEnv
 from transom.learned.repair.repair_env import RepairEnv
 from transom.learned.repair.task import RepairTask
 from transom.traces import Workload, read_swf, write_swf

@@ -1,8 +1,8 @@
 """The environments by their ids in Gymnasium: ``import transom.learned.envs``, then ``gymnasium.make``.
 
-- ``transom/Scheduling-v0``: :class:`~transom.learned.dras.envs.scheduling_env.SchedulingEnv`, made by
+- ``transom/Scheduling-v0``: :class:`~transom.learned.dras.process.scheduling_env.SchedulingEnv`, made by
   :func:`scheduling`;
-- ``transom/Window-v0``: :class:`~transom.learned.dras.envs.scheduling_env.WindowEnv`, made by :func:`window`;
+- ``transom/Window-v0``: :class:`~transom.learned.dras.process.scheduling_env.WindowEnv`, made by :func:`window`;
 - ``transom/Repair-v0``: :class:`~transom.learned.repair.repair_env.RepairEnv`, made by :func:`repair`.
 
 ``gymnasium.make_vec`` with ``vectorization_mode="vector_entry_point"`` makes ``transom/Scheduling-v0`` with
@@ -21,10 +21,10 @@ import gymnasium
 
 from transom.errors import SpecError
 from transom.generate import by_months, generate_lublin
-from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
-from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
 from transom.learned.dras.process.observing import Observation
 from transom.learned.dras.process.process import AgentConfig
+from transom.learned.dras.process.scheduling_env import SchedulingEnv, WindowEnv
+from transom.learned.dras.process.vector_env import SchedulingVectorEnv
 from transom.learned.dras.training.jobsets import JITTER
 from transom.learned.repair.pool import CLUSTERS, ClusterName, WindowPool
 from transom.learned.repair.repair_env import RepairEnv

@@ -14,10 +14,10 @@ import pytest
 from tests.cli.conftest import Ran
 from transom.cli.app import command_line
 from transom.learned import checkpoints
-from transom.learned.dras.updates.policy_gradient import PolicyGradientSettings
-from transom.learned.dras.updates.ppo import PpoSettings
-from transom.learned.dras.updates.q_learning import QLearningSettings
-from transom.learned.dras.updates.settings import TrainingSettings
+from transom.learned.dras.training.policy_gradient import PolicyGradientSettings
+from transom.learned.dras.training.ppo import PpoSettings
+from transom.learned.dras.training.q_learning import QLearningSettings
+from transom.learned.dras.training.settings import TrainingSettings
 from transom.learned.repair.training_settings import CostTraining, Training
 
 Transom = Callable[..., Ran]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from transom.learned.checkpoints import Checkpoint, make_card
-from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process import features
+from transom.learned.dras.process.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.scorer import ScorerWeights
 

@@ -14,10 +14,10 @@ from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import save
 from transom.learned.dras.agent.policies import LearnedPolicy
-from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.episodes import Episodes
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.process import AgentConfig
-from transom.learned.dras.updates.collect import Batch, collect
-from transom.learned.dras.updates.episodes import Episodes
+from transom.learned.dras.training.collect import Batch, collect
 from transom.models import Cluster, Job
 from transom.simulation import simulate
 from transom.simulation.output.verification import check_schedule

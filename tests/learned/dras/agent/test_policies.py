@@ -15,13 +15,13 @@ from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, save
 from transom.learned.dras.agent.agents import Floats
 from transom.learned.dras.agent.policies import LearnedPolicy
-from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.networks.paper_scorer import PaperShape
 from transom.learned.dras.process import features
 from transom.learned.dras.process.features import SCHEMA
+from transom.learned.dras.process.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.process import AgentConfig, begin, candidates_of
 from transom.learned.dras.process.state_from_window import state_from_window
-from transom.learned.dras.updates.collect import replay
+from transom.learned.dras.training.collect import replay
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, FatTree, Job, JobTable, Window
 from transom.rng import stream
@@ -138,7 +138,7 @@ def test_networks_of_table_iii_decide_as_torch_does(
     workload: Workload, scheme: AgentConfig, agent: Literal["pg", "dql"], seed: int
 ) -> None:
     torch = pytest.importorskip("torch")
-    from transom.learned.dras.networks.paper_network import PaperNetwork
+    from transom.learned.dras.training.paper_network import PaperNetwork
 
     checkpoint = paper(PaperShape(agent, 8, scheme.window, 6, 5), scheme, seed)
     policy = LearnedPolicy(checkpoint)

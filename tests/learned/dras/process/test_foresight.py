@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.learned.dras.checkpoint_cases import compact, drawn, paper
 from tests.simulation.workloads import workloads
 from transom.learned.dras.agent.policies import LearnedPolicy
-from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.process import AgentConfig
 from transom.models import JobTable
 from transom.simulation import simulate

@@ -11,9 +11,9 @@ from tests.learned.dras.policies import Plain, Walking
 from tests.learned.dras.scorers import drawn, prefers
 from tests.simulation.workloads import workloads
 from transom.errors import ModelError, SpecError
+from transom.learned.dras.process.episodes import Episodes
 from transom.learned.dras.process.process import AgentConfig
-from transom.learned.dras.updates.collect import Batch, collect, replay
-from transom.learned.dras.updates.episodes import Episodes
+from transom.learned.dras.training.collect import Batch, collect, replay
 from transom.learned.scorer import ScorerWeights
 from transom.models import Cluster, Job
 from transom.simulation import Schedule, simulate

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.learned.dras.policies import Plain
 from tests.learned.dras.scorers import prefers
 from tests.simulation.workloads import workloads
+from transom.learned.dras.process.episodes import Episodes
 from transom.learned.dras.process.process import AgentConfig
-from transom.learned.dras.updates.collect import collect
-from transom.learned.dras.updates.episodes import Episodes
+from transom.learned.dras.training.collect import collect
 from transom.models import Job, Window
 from transom.simulation import simulate
 from transom.traces import Workload

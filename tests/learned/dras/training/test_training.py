@@ -12,17 +12,17 @@ from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, weights_digest
 from transom.learned.dras.agent.policies import LearnedPolicy
-from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.episodes import Episodes
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
+from transom.learned.dras.training.collect import replay
 from transom.learned.dras.training.jobsets import compared, copies, phased, repeat, scale_load
 from transom.learned.dras.training.policy_backends import CompiledBackend, TorchBackend
 from transom.learned.dras.training.run import Stated, run_training
+from transom.learned.dras.training.settings import TrainingSettings
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import Validation, waiting_total
-from transom.learned.dras.updates.collect import replay
-from transom.learned.dras.updates.episodes import Episodes
-from transom.learned.dras.updates.settings import TrainingSettings
 from transom.learned.scorer import ScorerWeights
 from transom.learned.training.state import STATE, read_state, write_state
 from transom.models import Cluster, Job

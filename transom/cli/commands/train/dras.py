@@ -15,9 +15,9 @@ from transom.cli.output.console import check_folder, describe, note, progress
 from transom.cli.output.train_dras_report import look, report
 
 if TYPE_CHECKING:
+    from transom.learned.dras.training.settings import TrainingSettings
     from transom.learned.dras.training.training import Training
     from transom.learned.dras.training.validation import Validation
-    from transom.learned.dras.updates.settings import TrainingSettings
 
 
 Reservation = Literal["selected", "head"]
@@ -226,10 +226,10 @@ def command(
     from transom.learned.dras.process.process import AgentConfig
     from transom.learned.dras.training.jobsets import compared, copies, how_copied, lengths, phased, validated_on
     from transom.learned.dras.training.run import Stated, run_training
+    from transom.learned.dras.training.settings import TrainingSettings, agent_spec
     from transom.learned.dras.training.split import split
     from transom.learned.dras.training.training import Training
     from transom.learned.dras.training.validation import AGAINST
-    from transom.learned.dras.updates.settings import TrainingSettings, agent_spec
     from transom.learned.training.devices import chosen_device
     from transom.simulation import make_policy
     from transom.traces.cut import cut

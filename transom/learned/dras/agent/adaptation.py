@@ -21,11 +21,11 @@ from transom.learned.dras.cards import paper_shape, scheme_of
 from transom.learned.dras.process.features import CONTEXT, FEATURES
 from transom.learned.dras.process.process import DecisionState
 from transom.learned.dras.process.rewards import holding_cost, parse_reward, passed, selected
-from transom.learned.dras.updates.collect import Batch
-from transom.learned.dras.updates.learner import Learner
-from transom.learned.dras.updates.policy_gradient import PolicyGradient, PolicyGradientSettings
-from transom.learned.dras.updates.ppo import Ppo, PpoSettings
-from transom.learned.dras.updates.q_learning import QLearning, QLearningSettings
+from transom.learned.dras.training.collect import Batch
+from transom.learned.dras.training.learner import Learner
+from transom.learned.dras.training.policy_gradient import PolicyGradient, PolicyGradientSettings
+from transom.learned.dras.training.ppo import Ppo, PpoSettings
+from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
 from transom.models.arrays import FloatArray
 from transom.simulation.core.events import QUEUED, WALLTIME, State
 
@@ -165,13 +165,13 @@ class Adaptation:
         """The rule on the network of the checkpoint."""
         card, weights = self._checkpoint.card, self._checkpoint.weights
         if isinstance(agent_of(self._checkpoint), PaperAgent):
-            from transom.learned.dras.networks.paper_network import PaperNetwork
+            from transom.learned.dras.training.paper_network import PaperNetwork
 
             if self._rule is Ppo:
                 raise DocumentError(f"checkpoint {card.name}: a network of Table III has no critic for PPO")
             network: Any = PaperNetwork(paper_shape(self._checkpoint.card, self._checkpoint.weights))
         else:
-            from transom.learned.dras.networks.scorer_network import ScorerNetwork
+            from transom.learned.dras.training.scorer_network import ScorerNetwork
 
             hidden = weights["actor.hidden"].shape
             network = ScorerNetwork(len(FEATURES), len(CONTEXT), hidden, rng)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Checkpoint
 from transom.learned.dras.cards import check, paper_shape, scheme_of
-from transom.learned.dras.networks.paper_scorer import PaperScorer
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA, observe
 from transom.learned.dras.process.inference import new_workspace
+from transom.learned.dras.process.paper_scorer import PaperScorer
 from transom.learned.dras.process.paper_state import paper_state
 from transom.learned.dras.process.process import AgentConfig, DecisionState
 from transom.learned.scorer import ScorerWeights, score, scorer_weights

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint, check_cluster, load, require
-from transom.learned.dras.agent.agents import Agent, CompactAgent, Floats, agent_of
+from transom.learned.dras.agent.agents import Agent, CompactAgent, agent_of
 from transom.learned.dras.cards import scheme_of
-from transom.learned.dras.process.inference import decide_window
+from transom.learned.dras.process.inference import decide_window, picked
 from transom.learned.dras.process.process import PICKED, begin, candidates_of, close, take
 from transom.learned.dras.process.state_from_window import decided, decision_of, parts, state_from_window
-from transom.learned.dras.updates.collect import run_scorer
-from transom.learned.scorer import highest, sample, softmax
+from transom.learned.dras.training.collect import run_scorer
 from transom.models import Cluster, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
@@ -143,19 +141,6 @@ class LearnedPolicy:
             cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
             check_cluster(self.card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
             self._checked = cluster
-
-
-def picked(scores: Floats, count: int, rng: Generator, epsilon: float) -> tuple[int, float]:
-    """What :func:`~transom.learned.dras.process.inference.choose` chooses from scores that are there already."""
-    if epsilon < 0:
-        chances = np.empty(count)
-        softmax(scores, count, chances)
-        k = int(sample(rng, chances, count))
-        return k, float(np.log(chances[k]))
-    best = k = int(highest(scores, count))
-    if epsilon > 0 and rng.random() < epsilon:
-        k = int(rng.random() * count)
-    return k, float(np.log(epsilon / count + (1 - epsilon if k == best else 0.0)))
 
 
 def dras_pg(

@@ -136,3 +136,16 @@ def decide_window(
     s, c = state_from_arrays(window, nodes, scheme, holder)
     begin(s, c, scheme)
     return decide(s, c, scheme, nodes, weights, workspace, rng, epsilon), decided(window.queue, c)
+
+
+def picked(scores: NDArray[np.float32], count: int, rng: np.random.Generator, epsilon: float) -> tuple[int, float]:
+    """What :func:`choose` chooses from scores that are there already."""
+    if epsilon < 0:
+        chances = np.empty(count)
+        softmax(scores, count, chances)
+        k = int(sample(rng, chances, count))
+        return k, float(np.log(chances[k]))
+    best = k = int(highest(scores, count))
+    if epsilon > 0 and rng.random() < epsilon:
+        k = int(rng.random() * count)
+    return k, float(np.log(epsilon / count + (1 - epsilon if k == best else 0.0)))

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from transom.errors import ModelError
-from transom.learned.dras.agent.agents import Floats
-from transom.learned.dras.agent.policies import picked
-from transom.learned.dras.networks.paper_scorer import SCHEMA as PAPER_SCHEMA
-from transom.learned.dras.networks.paper_scorer import PaperScorer, PaperShape
+from transom.learned.dras.process.episodes import Episode, Episodes
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
+from transom.learned.dras.process.inference import picked
+from transom.learned.dras.process.paper_scorer import SCHEMA as PAPER_SCHEMA
+from transom.learned.dras.process.paper_scorer import PaperScorer, PaperShape
 from transom.learned.dras.process.paper_state import paper_state
 from transom.learned.dras.process.process import INSTANT, AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
 from transom.learned.dras.process.stepping import act, step_to_next_decision
-from transom.learned.dras.updates.collect import Batch, collect, replay
-from transom.learned.dras.updates.episodes import Episode, Episodes
+from transom.learned.dras.training.collect import Batch, collect, replay
 from transom.rng import stream
 from transom.simulation.core import events
 from transom.simulation.core.schedule import Schedule
@@ -39,7 +39,7 @@ class PolicyBackend(Protocol):
     network: nn.Module
 
     def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
-        """See :func:`~transom.learned.dras.updates.collect.collect`."""
+        """See :func:`~transom.learned.dras.training.collect.collect`."""
 
     def schedule(self, workload: Workload) -> Schedule:
         """What comes of a workload if the highest score is taken everywhere."""
@@ -59,7 +59,7 @@ class CompiledBackend:
     schema = SCHEMA
 
     def __init__(self, scheme: AgentConfig, hidden: tuple[int, int], seed: int, device: str) -> None:
-        from transom.learned.dras.networks.scorer_network import ScorerNetwork
+        from transom.learned.dras.training.scorer_network import ScorerNetwork
 
         self.name = "scorer-{}x{}".format(*hidden)
         self.network = ScorerNetwork(len(FEATURES), len(CONTEXT), hidden, stream(seed, "weights")).to(device)
@@ -88,7 +88,7 @@ class TorchBackend:
     schema = PAPER_SCHEMA
 
     def __init__(self, scheme: AgentConfig, shape: PaperShape, seed: int, device: str) -> None:
-        from transom.learned.dras.networks.paper_network import PaperNetwork
+        from transom.learned.dras.training.paper_network import PaperNetwork
 
         self.name = shape.name
         self.network = PaperNetwork(shape, stream(seed, "weights")).to(device)
@@ -142,19 +142,19 @@ class TorchBackend:
         now = episode.state, episode.decision_state, self._scheme, self._shape.nodes
         return int(step_to_next_decision(*now, episode.runtime, episode.rewards))
 
-    def _observe(self, episode: Episode) -> tuple[Floats, Floats]:
+    def _observe(self, episode: Episode) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         window, nodes = self._scheme.window, self._shape.nodes
         rows = np.zeros((2 * window + nodes, 2), np.float32)
         paper_state(episode.state, episode.decision_state, self._scheme, nodes, rows)
         return rows[: 2 * window].reshape(-1, 4), rows[2 * window :].reshape(-1)
 
-    def _scores(self, features: Floats, context: Floats, count: int) -> Floats:
+    def _scores(self, features: NDArray[np.float32], context: NDArray[np.float32], count: int) -> NDArray[np.float32]:
         import torch
 
         parts = torch.from_numpy(features[None]), torch.from_numpy(context[None]), torch.tensor([count])
         with torch.no_grad():
             made = self.network(*(part.to(self._device) for part in parts))
-        scores: Floats = made[0, :count].cpu().numpy()
+        scores: NDArray[np.float32] = made[0, :count].cpu().numpy()
         return scores
 
     def _act(self, episode: Episode, k: int) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transom.learned.checkpoints import Checkpoint, save
+from transom.learned.dras.training.learner import Figures
 from transom.learned.dras.training.training import Training
 from transom.learned.dras.training.validation import Validation
-from transom.learned.dras.updates.learner import Figures
 from transom.learned.training.state import Arrays
 from transom.learned.training.trainer import Trainer, train
 

@@ -11,19 +11,19 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require
-from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.episodes import Episodes
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.dras.process.rewards import WAITING
+from transom.learned.dras.training.collect import Batch
 from transom.learned.dras.training.policy_backends import CompiledBackend, PolicyBackend, TorchBackend
+from transom.learned.dras.training.settings import TrainingSettings, rule_of
 from transom.learned.dras.training.validation import Judge, Validation, validation_of
-from transom.learned.dras.updates.collect import Batch
-from transom.learned.dras.updates.episodes import Episodes
-from transom.learned.dras.updates.settings import TrainingSettings, rule_of
 from transom.learned.training.state import Arrays, under
 from transom.rng import stream
 from transom.traces import Workload
 
 if TYPE_CHECKING:
-    from transom.learned.dras.updates.learner import Figures, Learner
+    from transom.learned.dras.training.learner import Figures, Learner
 
 PACKAGES = ("torch", "tensorboard")
 """What training imports beyond what the toolkit needs in any case."""

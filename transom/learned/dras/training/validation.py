@@ -62,7 +62,7 @@ class Judge:
     ----------
     workloads : of the validation.
     reward : a specification (:func:`~transom.learned.dras.process.rewards.parse_reward`).
-    bound : see :class:`~transom.learned.dras.updates.settings.TrainingSettings`.
+    bound : see :class:`~transom.learned.dras.training.settings.TrainingSettings`.
 
     Attributes
     ----------

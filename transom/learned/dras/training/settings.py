@@ -11,9 +11,9 @@ from transom import registry
 from transom.errors import SpecError
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
-from transom.learned.dras.updates.policy_gradient import PolicyGradient, PolicyGradientSettings
-from transom.learned.dras.updates.ppo import Ppo, PpoSettings
-from transom.learned.dras.updates.q_learning import QLearning, QLearningSettings
+from transom.learned.dras.training.policy_gradient import PolicyGradient, PolicyGradientSettings
+from transom.learned.dras.training.ppo import Ppo, PpoSettings
+from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
 
 _RULES = {
     "pg": (PolicyGradient, PolicyGradientSettings),

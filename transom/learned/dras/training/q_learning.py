@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.updates.learner import (
+from transom.learned.dras.training.learner import (
     Figures,
     Learner,
     Observations,
@@ -23,7 +23,7 @@ from transom.learned.training.state import Arrays
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from transom.learned.dras.updates.collect import Batch
+    from transom.learned.dras.training.collect import Batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from transom._system.compiling import compiled
 from transom.errors import ModelError
-from transom.learned.dras.envs.batch_state import BatchState, new_batch, replay_of, start_all, step_all
+from transom.learned.dras.process.batch_state import BatchState, new_batch, replay_of, start_all, step_all
 from transom.learned.dras.process.features import observe
 from transom.learned.dras.process.observing import Observation, Observer
 from transom.learned.dras.process.paper_state import paper_state
@@ -22,7 +22,7 @@ from transom.traces.workload import Workload
 
 
 class SchedulingVectorEnv(VectorEnv):
-    """One :class:`~transom.learned.dras.envs.scheduling_env.SchedulingEnv` for each workload, stepped together.
+    """One :class:`~transom.learned.dras.process.scheduling_env.SchedulingEnv` for each workload, stepped together.
 
     A workload that has ended begins anew within the same step: its observation is then that of its first decision.
 

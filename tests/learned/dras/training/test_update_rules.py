@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from transom.learned.dras.updates.collect import Batch
-from transom.learned.dras.updates.learner import observed
-from transom.learned.dras.updates.policy_gradient import PolicyGradient, PolicyGradientSettings
-from transom.learned.dras.updates.ppo import Ppo, PpoSettings
-from transom.learned.dras.updates.q_learning import QLearning, QLearningSettings
+from transom.learned.dras.training.collect import Batch
+from transom.learned.dras.training.learner import observed
+from transom.learned.dras.training.policy_gradient import PolicyGradient, PolicyGradientSettings
+from transom.learned.dras.training.ppo import Ppo, PpoSettings
+from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
 from transom.learned.scorer import scored
 from transom.learned.training.returns import advantages, returns_to_go
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
-from transom.learned.dras.networks.scorer_network import ScorerNetwork  # noqa: E402
+from transom.learned.dras.training.scorer_network import ScorerNetwork  # noqa: E402
 from transom.learned.training.ppo import entropies  # noqa: E402
 
 F, G, W = 5, 3, 6

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.errors import ModelError, SpecError
+from transom.learned.dras.process.episodes import Episodes
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process.inference import Workspace, choose, decide, new_workspace
 from transom.learned.dras.process.process import (
@@ -27,7 +28,6 @@ from transom.learned.dras.process.process import (
 from transom.learned.dras.process.rewards import Reward, RewardState, parse_reward
 from transom.learned.dras.process.state_from_window import new_decision_state
 from transom.learned.dras.process.stepping import act, step_to_next_decision
-from transom.learned.dras.updates.episodes import Episodes
 from transom.learned.scorer import ScorerWeights
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.updates.learner import Figures, Learner, check_ranges, discounts, observed
+from transom.learned.dras.training.learner import Figures, Learner, check_ranges, discounts, observed
 from transom.learned.training.returns import returns_to_go
 from transom.learned.training.state import Arrays
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from transom.learned.dras.updates.collect import Batch
+    from transom.learned.dras.training.collect import Batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from tests.learned.dras.scorers import drawn
 from tests.simulation.workloads import workloads
 from transom.errors import DocumentError, ModelError, SpecError
 from transom.generate import generate_lublin
+from transom.learned.dras.process.episodes import Episode, Episodes
 from transom.learned.dras.process.features import CONTEXT, FEATURES, observe
 from transom.learned.dras.process.inference import Workspace, new_workspace
 from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, take
 from transom.learned.dras.process.rewards import Reward, parse_reward, selected
 from transom.learned.dras.process.stepping import step_to_next_decision
-from transom.learned.dras.updates.collect import Batch, collect, replay
-from transom.learned.dras.updates.episodes import Episode, Episodes
+from transom.learned.dras.training.collect import Batch, collect, replay
 from transom.learned.scorer import ScorerWeights, scored
 from transom.models import Cluster, Job
 from transom.simulation import Schedule

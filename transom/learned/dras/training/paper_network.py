@@ -1,6 +1,6 @@
 """The networks of Table III as a torch module.
 
-Their interface is that of :mod:`~transom.learned.dras.networks.scorer_network`.
+Their interface is that of :mod:`~transom.learned.dras.training.scorer_network`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from transom.learned.dras.networks.paper_scorer import PaperShape
+from transom.learned.dras.process.paper_scorer import PaperShape
 from transom.learned.scorer import LEAK
 
 
@@ -46,7 +46,7 @@ class PaperNetwork(nn.Module):
         """The scores, shape ``(T, W)``, minus infinity beyond ``count`` ``(T,)``.
 
         ``features`` has shape ``(T, W, 4)`` and ``context`` ``(T, 2 N)``
-        (:meth:`~transom.learned.dras.networks.paper_scorer.PaperScorer.scores`).
+        (:meth:`~transom.learned.dras.process.paper_scorer.PaperScorer.scores`).
         """
         valid = torch.arange(features.shape[1], device=count.device) < count.unsqueeze(1)
         nodes = self._filtered(context.unflatten(1, (-1, 2)))

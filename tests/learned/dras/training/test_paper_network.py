@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError
-from transom.learned.dras.networks.paper_scorer import Agent, PaperScorer, PaperShape
+from transom.learned.dras.process.paper_scorer import Agent, PaperScorer, PaperShape
 
 torch = pytest.importorskip("torch")
 
-from transom.learned.dras.networks.paper_network import PaperNetwork  # noqa: E402
+from transom.learned.dras.training.paper_network import PaperNetwork  # noqa: E402
 
 
 @pytest.mark.parametrize(

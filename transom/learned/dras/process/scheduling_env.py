@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium import Env
 
 from transom.errors import ModelError, SpecError
+from transom.learned.dras.process.episodes import Episode, Episodes
 from transom.learned.dras.process.observing import Observation, Observer
 from transom.learned.dras.process.process import AHEAD, COUNT, LEVEL, PICKED, TWO, AgentConfig, DecisionState, begin
 from transom.learned.dras.process.rewards import WAITING, Reward, RewardState, parse_reward
 from transom.learned.dras.process.state_from_window import state_from_window
 from transom.learned.dras.process.stepping import act, step, step_to_next_decision, step_within_instant
-from transom.learned.dras.updates.episodes import Episode, Episodes
 from transom.models import Window
 from transom.models.arrays import BoolArray
 from transom.rng import stream

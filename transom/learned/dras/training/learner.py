@@ -14,7 +14,7 @@ from transom.learned.training.state import Arrays, network_arrays, set_network
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from transom.learned.dras.updates.collect import Batch
+    from transom.learned.dras.training.collect import Batch
 
 Figures = dict[str, float]
 """What an update reports, by name."""

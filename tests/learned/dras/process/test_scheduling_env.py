@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.learned.dras.updates.test_collect import crowded
+from tests.learned.dras.training.test_collect import crowded
 from transom.errors import ModelError, SpecError
 from transom.learned.dras.process.paper_state import paper_state
 from transom.learned.dras.process.process import AgentConfig, begin, candidates_of
@@ -18,8 +18,8 @@ pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env
 
-from transom.learned.dras.envs.scheduling_env import SchedulingEnv, WindowEnv
-from transom.learned.dras.envs.vector_env import SchedulingVectorEnv
+from transom.learned.dras.process.scheduling_env import SchedulingEnv, WindowEnv
+from transom.learned.dras.process.vector_env import SchedulingVectorEnv
 
 SCHEME = AgentConfig(window=5, longest=36_000)
 

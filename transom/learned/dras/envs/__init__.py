@@ -1,1 +1,0 @@
-"""Scheduling as environments of Gymnasium."""

@@ -1,1 +1,0 @@
-"""Recorded decisions, and the ways of updating an agent by them."""
