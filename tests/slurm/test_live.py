@@ -46,8 +46,9 @@ def test_two_hundred_jobs_start_in_the_order_of_the_replays(
     assert found.elsewhere == 0
     assert found.record.order <= 0.05 * 200 * 199 / 2
     assert found.seen.order == found.seen.other_nodes == 0
-    assert found.seen.median <= 5
-    assert found.seen.largest <= 30
+    # Seconds of a clock that is twenty times ours, on a machine that may be busy.
+    assert found.seen.median <= 30
+    assert found.seen.largest <= 120
 
 
 class Log:
