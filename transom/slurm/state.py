@@ -30,7 +30,7 @@ from transom.traces.records.slurm_text.tokens import (
     Record,
     numbered_lines,
     records_of,
-)  # fmt: skip
+)
 from transom.traces.records.values import instant
 from transom.traces.swf_blocks import blocks
 

@@ -21,7 +21,7 @@ from transom.traces.records.slurm_text.tokens import (
     Record,
     numbered_lines,
     records_of,
-)  # fmt: skip
+)
 from transom.traces.records.values import amount, count, gpus, minutes
 from transom.traces.swf_blocks import blocks
 
