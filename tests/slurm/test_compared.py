@@ -72,9 +72,9 @@ class Played:
         self.submit(self._later)
 
     def waiting(self) -> set[int]:
-        """Which jobs have not ended, by their place in the list."""
+        """Which jobs wait, by their place in the list."""
         states = self.slurm.states()
-        return {i for i, job in enumerate(self.jobs) if states[job] != "COMPLETED"}
+        return {i for i, job in enumerate(self.jobs) if states[job] == "PENDING"}
 
 
 @pytest.mark.long
@@ -109,7 +109,8 @@ def test_no_job_waits_that_slurm_alone_has_started(
         assert transom("slurm", "release", drive.audit).status == 0
 
     def settled() -> bool:
-        return {*alone.states().values()} <= {"COMPLETED", "PENDING"} and without.waiting() == {LARGE}
+        # Of a node that is gone 24.11 hears of no end.
+        return {*alone.states().values()} <= {"COMPLETED", "COMPLETING", "PENDING"} and without.waiting() == {LARGE}
 
     alone.wait(settled, "without a run the job that needs all nodes waits alone", LONG)
     beside.wait(lambda: with_run.waiting() <= without.waiting(), "with a run no further job waits", LONG)

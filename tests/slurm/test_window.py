@@ -260,13 +260,16 @@ def test_a_comment_cannot_hand_over_the_job_of_somebody_else() -> None:
 
 
 def test_what_follows_a_sign_of_comments_is_read_where_it_is_none(tmp_path: Path) -> None:
-    """A kernel's version and a job's name have one; those of a configuration begin comments, in any case."""
+    """A kernel's version and names may have one; those of a configuration begin comments, in any case."""
     node = "NodeName=n{} CPUTot=4 OS=Linux 6.1.0 #1 SMP Debian RealMemory=8000 State=IDLE Partitions=p "
     (tmp_path / "nodes.txt").write_text("\n".join(node.format(i) for i in range(4)))
     (tmp_path / "topology.conf").write_text("switchname=s0 nodes=n[0-1] # old\nSwitchName=s1 \\\n  Nodes=n[2-3]#new\n")
     (tmp_path / "job.txt").write_text("JobId=7 JobName=run #5 UserId=a(1) GroupId=a(1) JobState=PENDING Partition=p\n")
+    times = "StartTime=2026-01-01T00:00:00 EndTime=2026-01-02T00:00:00"
+    (tmp_path / "reservation.txt").write_text(f"ReservationName=r#1 {times} Nodes=n3\n")
     state = read_answers(sorted(tmp_path.iterdir()), 1)
     assert [(node.memory, node.idle) for node in state.nodes] == [(8000, True)] * 4
     assert [(switch.name, switch.nodes) for switch in state.switches] == [("s0", ("n0", "n1")), ("s1", ("n2", "n3"))]
     assert [job.partition for job in state.jobs] == ["p"]
+    assert [(each.name, each.nodes) for each in state.reservations] == [("r#1", frozenset(("n3",)))]
     assert read_site([str(tmp_path / "nodes.txt")]).machine == {"nodes": 4, "cores": 16, "memory": 32_000}

@@ -20,6 +20,7 @@ _BEGIN = re.compile(
 )
 _FIELD = re.compile(r'(?:^|(?<=\s))([A-Za-z][\w:/.-]*)=(?:"([^"]*)"(?=\s|$))?')
 _COMMENT = re.compile(r"(?<!\\)#.*")
+_SHOWN = (JOB, RESERVATION, LICENCE)  # which no configuration states
 _KERNEL = re.compile(r"\sOS=")
 _NAMED = re.compile(r"(JobName=).*(\sUserId=\S+\(\d+\) GroupId=)", re.DOTALL)
 _NAMED_LINES = re.compile(r"JobName=.*(^\s+UserId=\S+\(\d+\) GroupId=)", re.DOTALL | re.MULTILINE)
@@ -43,13 +44,13 @@ def named_hosts(text: str) -> list[str]:
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, without comments; those that end with a backslash go on on the next one.
 
-    What ``scontrol`` prints has no comments: a job may be named ``#1``, and so are kernels of nodes.
+    What ``scontrol`` prints has no comments: a job or a reservation may be named ``#1``, and so are kernels of nodes.
     """
-    begun, said, in_job = 0, "", False
+    begun, said, shown = 0, "", False
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if (found := _BEGIN.match(line)) is not None:
-            in_job = found[1].lower() == f"{JOB}="
-        if in_job:
+            shown = found[1][:-1].lower() in _SHOWN
+        if shown:
             yield number, line
             continue
         begun = begun or number
