@@ -86,7 +86,7 @@ def _suite(runs: list[list[dict[str, Any]]], known: dict[str, float] | None = No
 
 def _late(row: dict[str, Any]) -> bool:
     """Whether a run took more than half of its budget: on a busy machine it may end otherwise."""
-    return row["what"] == "solve" and 2 * row["seconds"] > row["budget_seconds"]
+    return row["what"] == "solve" and 2 * float(row["seconds"] or 0) > float(row["budget_seconds"])
 
 
 def _gap(row: dict[str, Any], best: dict[str, float]) -> float:
