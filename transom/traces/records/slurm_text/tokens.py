@@ -51,7 +51,8 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
         if (found := _BEGIN.match(line)) is not None:
             shown = found[1][:-1].lower() in _SHOWN
         if shown:
-            yield number, line
+            if line.strip():
+                yield number, line
             continue
         begun = begun or number
         said += line if _KERNEL.search(line) else _COMMENT.sub("", line)
