@@ -6,6 +6,7 @@ import csv
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -145,8 +146,12 @@ class Trainer(ABC):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([field.name for field in fields(self.columns)])
             writer.writerows([f"{x:.8g}" if isinstance(x, float) else x for x in each] for each in rows)
+
+    def close(self) -> None:
+        """Close the logs; they are opened again when something is written."""
         if self._log is not None:
-            self._log.flush()
+            self._log.close()
+            self._log = None
 
     def resume(self) -> bool:
         """Go on with what stopped in the folder; whether there was something.
@@ -166,7 +171,7 @@ class Trainer(ABC):
             self.curve = [self.columns(*row) for row in facts["curve"]]
             self.load(arrays, facts)
         except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            why = str(error).splitlines()[0]
+            why = (str(error).splitlines() or [type(error).__name__])[0]
             raise DocumentError(f"{self._state}: does not hold such a training: {why}; take another folder") from None
         return True
 
@@ -202,7 +207,7 @@ def train(trainer: Trainer, every: int = 20, report: Callable[[Any], None] = lam
     KeyboardInterrupt : after the update in which Ctrl-C was pressed, of which nothing is lost; when it is pressed
         again, at once, and the state is the one that was written last.
     """
-    with deferred_sigint() as pressed:
+    with closing(trainer), deferred_sigint() as pressed:
         made = 0
         while not trainer.done:
             report(trainer.update())
