@@ -48,8 +48,8 @@ def measured(engine: Engine, runs: Iterator[Task], workers: int) -> tuple[float,
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--short", type=int, default=2000, help="short runs")
-    parser.add_argument("--runs", type=int, default=600, help="runs under an iteration budget")
+    parser.add_argument("--short", type=int, default=200, help="short runs")
+    parser.add_argument("--runs", type=int, default=200, help="runs under an iteration budget")
     parser.add_argument("--iterations", type=int, default=20_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 3])
     options = parser.parse_args()

@@ -26,7 +26,6 @@ from transom.stop import Stop
 MODULE = '''
 import ctypes
 import os
-import resource
 import signal
 import sys
 import threading
@@ -59,7 +58,6 @@ def spin():
 # The process of the tests is told by the name, so that what others left on this machine is not taken for ours.
 NAP = "1000." + os.environ.get("FAULTY_FOR", "0")
 CAST_OFF = f"import subprocess; subprocess.Popen(['sleep', '{NAP}'], start_new_session=True)"
-leaked = []
 
 
 def touch(gibibytes, pause=0.02):
@@ -155,8 +153,6 @@ class Faulty:
                 states.append(rng.integers(0, 2**60, 2**18))
                 if len(states) < 20:
                     budget.prove(10.0**6 - len(states))
-        if how == "leak":
-            leaked.append(np.ones(300 * 2**20, np.uint8))
         if how == "child-memory":
             import subprocess
 
@@ -210,18 +206,10 @@ class Faulty:
                     file.write("x")
             os.symlink("/", "everything")
             budget.notes["folder"] = os.getcwd()
-        if how == "leave-folder":
-            os.chdir("/")
         if how == "take-alarm":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        if how == "raise-floats":
-            np.seterr(all="raise")
-        if how == "lower-limit":
-            resource.setrlimit(resource.RLIMIT_AS, (10**10, resource.getrlimit(resource.RLIMIT_AS)[1]))
-        if how == "be-nice":
-            os.nice(1)
-        if how == "trace":
-            sys.settrace(lambda *event: None)
+        if how == "tell-threads":
+            budget.notes["threads"] = [os.environ["OMP_NUM_THREADS"], os.environ["NUMBA_NUM_THREADS"]]
         if how == "leave-thread":
             threading.Thread(target=spin, daemon=True).start()
         if how == "leave-idle-thread":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -14,7 +13,6 @@ from tests.bench.faulty import knapsack, task
 from transom._system.source_digest import source_digest
 from transom.bench.plan.failures import LONGEST_CAUSE, failed
 from transom.bench.plan.task import Row
-from transom.bench.run import threads
 from transom.bench.run.curves import LONGEST_CURVE
 from transom.bench.run.execution import execute, run_task
 from transom.bench.store.frame import to_frame
@@ -22,13 +20,6 @@ from transom.solving import solve
 from transom.stop import Stop
 
 pytestmark = pytest.mark.usefixtures("faulty_solvers")
-
-
-@pytest.fixture(autouse=True)
-def variables_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs in this process set them; they are put back."""
-    for variable in threads.VARIABLES:
-        monkeypatch.setenv(variable, "1")
 
 
 def test_a_row_says_what_solve_found() -> None:
@@ -57,13 +48,6 @@ def test_a_row_says_what_solve_found() -> None:
     assert row.wall >= row.seconds > 0
     assert row.parameters["steps"] == result.parameters["steps"]
     assert len(to_frame([row])) == 1
-
-
-def test_the_first_run_of_a_solver_is_cold_and_the_next_is_warm() -> None:
-    first, second = (run_task(task("steady:iterations=7", knapsack(5, seed))) for seed in (1, 2))
-    assert first.cold is not None
-    assert first.cold > 0
-    assert second.cold is None
 
 
 def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,27 +155,6 @@ def test_failed_tells_the_instance_and_one_short_line() -> None:
     assert len(row.cause) == LONGEST_CAUSE
     unread = failed(task("steady", document=msgspec.Raw(b"{}")), "error", "broken")
     assert unread.size == 0
-
-
-def test_threads_are_fixed_for_libraries_and_children() -> None:
-    import numba
-    from threadpoolctl import threadpool_info, threadpool_limits
-
-    with threadpool_limits():  # puts back what was
-        for count in (2, 1):
-            threads.limit_threads(count)
-            assert {os.environ[variable] for variable in threads.VARIABLES} == {str(count)}
-            assert {pool["num_threads"] for pool in threadpool_info()} == {count}
-            assert numba.get_num_threads() == min(count, numba.config.NUMBA_NUM_THREADS)
-
-
-def test_a_replay_has_its_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    fixed: list[int] = []
-    monkeypatch.setattr("transom.bench.run.execution.limit_threads", fixed.append)
-    monkeypatch.setattr("transom.bench.run.execution._threads", 1)
-    run_task(task("steady", threads=2))
-    run_task(task("fcfs", what="replay"))
-    assert fixed[-2:] == [2, 1]
 
 
 def test_a_replay_goes_to_its_own_place(monkeypatch: pytest.MonkeyPatch) -> None:

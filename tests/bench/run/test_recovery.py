@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.bench.faulty import dearest, knapsack, task
 from transom.bench.plan.task import Row
 from transom.bench.run import incumbents
 from transom.bench.run.incumbents import Incumbents, handed_over
-from transom.bench.run.isolation import Isolation
+from transom.bench.run.isolation import run_isolated
 from transom.bench.run.recovery import recovered
 from transom.bench.score.score import references, scored
 from transom.bench.store.frame import to_frame
@@ -40,23 +39,16 @@ ENDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def isolation() -> Iterator[Isolation]:
-    made = Isolation()
-    yield made
-    made.close()
-
-
-def ended(isolation: Isolation, spec: str, **changes: Any) -> Row:
+def ended(spec: str, **changes: Any) -> Row:
     """A run that has half a second where only the clock ends it, and else as long as it takes."""
     late = {"seconds": 0.3, "grace": 0.2} if "spin" in spec or "ignore" in spec else {"seconds": 300.0}
-    return isolation.run_one(task(spec, memory=400, **{**late, **changes}))
+    return run_isolated(task(spec, memory=400, **{**late, **changes}))
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_what_was_handed_over_counts_however_the_run_ended(isolation: Isolation, how: str) -> None:
+def test_what_was_handed_over_counts_however_the_run_ended(how: str) -> None:
     problem = knapsack()
-    row = ended(isolation, f"faulty:how={how},first=answers", problem=problem)
+    row = ended(f"faulty:how={how},first=answers", problem=problem)
     best = dearest(problem)
     assert (row.outcome, row.value, row.status) == (ENDS[how], best, "feasible"), row.cause
     assert row.bound == problem.values.sum()
@@ -66,33 +58,32 @@ def test_what_was_handed_over_counts_however_the_run_ended(isolation: Isolation,
     assert [seconds for seconds, _, _ in row.curve] == sorted(seconds for seconds, _, _ in row.curve)
     assert row.curve[0][1:] == (None, problem.values.sum() + 1)
     assert row.curve[-1][1:] == (best, problem.values.sum())
-    nothing = ended(isolation, f"faulty:how={how}", problem=problem)
+    nothing = ended(f"faulty:how={how}", problem=problem)
     assert (nothing.outcome, nothing.value, nothing.curve, nothing.status) == (ENDS[how], None, (), "unknown")
-    assert isolation.run_one(task("steady")).outcome == "ok"
 
 
-def test_an_answer_that_the_judge_refuses_is_a_wrong_one(isolation: Isolation) -> None:
-    row = ended(isolation, "faulty:how=spin,first=dearer")
+def test_an_answer_that_the_judge_refuses_is_a_wrong_one() -> None:
+    row = ended("faulty:how=spin,first=dearer")
     assert (row.outcome, row.value, row.curve) == ("wrong", None, ())
     assert "did not stand: the solution is worth" in str(row.cause)
 
 
-def test_a_proof_that_there_is_no_solution_is_kept(isolation: Isolation) -> None:
-    row = ended(isolation, "faulty:how=kill,first=infeasible")
+def test_a_proof_that_there_is_no_solution_is_kept() -> None:
+    row = ended("faulty:how=kill,first=infeasible")
     assert (row.outcome, row.status, row.value) == ("crash", "infeasible", None)
 
 
-def test_what_comes_too_fast_to_be_written_at_once_is_written_soon(isolation: Isolation) -> None:
+def test_what_comes_too_fast_to_be_written_at_once_is_written_soon() -> None:
     problem = knapsack()
-    row = ended(isolation, "faulty:how=spin,first=many", problem=problem, seconds=5.0)
+    row = ended("faulty:how=spin,first=many", problem=problem, seconds=5.0)
     assert (row.outcome, row.value) == ("timeout", dearest(problem))
     assert row.bound == 10.0**9 - 19_999
 
 
-def test_scores_count_what_came_in_time(isolation: Isolation) -> None:
+def test_scores_count_what_came_in_time() -> None:
     problem = knapsack()
-    whole = isolation.run_one(task("dp", problem))
-    rows = [whole, ended(isolation, "faulty:how=spin,first=answers", problem=problem, stop=whole.stop)]
+    whole = run_isolated(task("dp", problem))
+    rows = [whole, ended("faulty:how=spin,first=answers", problem=problem, stop=whole.stop)]
     frame = to_frame(rows)
     of = {row["name"]: row for row in scored(frame, references(frame)).iter_rows(named=True)}
     assert whole.value is not None
@@ -148,8 +139,6 @@ def test_an_answer_that_was_not_written_whole_is_none(tmp_path: Path) -> None:
     answer, curve = handed_over(tmp_path)
     assert answer is not None
     assert (answer.value, len(curve)) == (problem.values[items[0]], 2)
-    handing.begin()
-    assert handed_over(tmp_path) == (None, ())
 
 
 def test_handing_over_takes_its_share_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

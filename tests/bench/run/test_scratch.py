@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.bench.faulty import knapsack, task
 from transom.bench.plan.plan import InstanceSet, Plan, read_plan
 from transom.bench.plan.rooted_specs import rooted
-from transom.bench.run.isolation import Isolation
+from transom.bench.run.isolation import run_isolated
 from transom.bench.run.local_engine import LocalEngine
 from transom.bench.run.running import run_plan
 from transom.bench.store.store import read_results
@@ -18,33 +19,19 @@ from transom.io import write_documents
 pytestmark = pytest.mark.usefixtures("faulty_solvers")
 
 
-def test_what_a_solver_writes_is_gone_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    isolation = Isolation()
-    try:
-        rows = [isolation.run_one(task("faulty:how=write-files", seed=seed)) for seed in range(3)]
-        assert [row.outcome for row in rows] == ["ok"] * 3
-        assert [row.parameters["found"] for row in rows] == [[]] * 3
-        (folder,) = {row.parameters["folder"] for row in rows}  # of one worker, which is not replaced
-        assert list(Path(folder).iterdir()) == []
-        assert isolation.run_one(task("faulty:how=write-files,first=answers", memory=4096)).outcome == "ok"
-    finally:
-        isolation.close()
-    assert list(tmp_path.iterdir()) == []
-    assert not Path(folder).exists()
-    assert Path("/etc").exists()
-
-
-def test_what_a_solver_wrote_before_it_died_is_gone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    isolation = Isolation()
-    try:
-        assert isolation.run_one(task("faulty:how=write-then-die")).outcome == "crash"
-        assert isolation.run_one(task("faulty:how=write-files")).parameters["found"] == []
-        assert len(list(isolation._folder.glob("process-*"))) == 1
-    finally:
-        isolation.close()
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(("how", "outcome"), [("write-files", "ok"), ("write-then-die", "crash")])
+def test_what_a_solver_writes_is_gone_after_the_run(
+    how: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    row = run_isolated(task(f"faulty:how={how}"))
+    assert row.outcome == outcome
+    assert row.parameters.get("found", []) == []
+    assert [list((tmp_path / name).iterdir()) for name in ("here", "temporary")] == [[], []]
+    assert Path("/etc").exists()  # there is a link to everything among the files
 
 
 @pytest.fixture

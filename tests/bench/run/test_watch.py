@@ -22,9 +22,6 @@ class Process:
     def __init__(self) -> None:
         self.used = 0.0
 
-    def is_running(self) -> bool:
-        return True
-
     def cpu_times(self) -> tuple[float, ...]:
         return (0.5 * self.used, 0.25 * self.used, 0.25 * self.used, 0.0, 99.0)  # the last is no time of work
 
@@ -45,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def watched(folder: Path) -> tuple[Watch, WorkerStatus, Process]:
     status, process = WorkerStatus(folder / "status", new=True), Process()
-    return Watch(task("greedy"), status, process, folder / "output", set()), status, process
+    return Watch(task("greedy"), status, process, folder / "output"), status, process
 
 
 def test_a_warm_up_is_ended_by_its_cpu_time_and_not_by_the_clock(

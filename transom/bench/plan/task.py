@@ -122,8 +122,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     seconds : the solver's time on the clock of ``solve`` [s].
     wall : the time of the whole call on the same clock, measured outside the solver [s]; where the process was ended,
         until then.
-    cold : imports and compilation before the first run of this solver in the worker [s]; None if it was warm.
-    overhead : what the bench needed beside the run and its warm-up: decoding, judging, sending [s].
+    cold : imports and compilation before the run [s].
+    overhead : what the bench needed beside the run and its warm-up: its process, decoding, judging [s].
     memory : the most resident memory of the process and its children that was seen [MiB].
     parameters : of the solver, with what it noted.
     metrics : of a replay, by name.

@@ -37,7 +37,8 @@ class Pace:
     def learn(self, row: Row) -> None:
         """Update the mean with a finished run."""
         count, seconds = self._known.get((row.spec, row.stop), (0, 0.0))
-        self._known[row.spec, row.stop] = count + 1, seconds + (row.wall or 0.0) + (row.overhead or 0.0)
+        seconds += sum(each or 0.0 for each in (row.wall, row.cold, row.overhead))
+        self._known[row.spec, row.stop] = count + 1, seconds
 
 
 def batches(tasks: Iterable[Task], pace: Pace) -> Iterator[tuple[Task, ...]]:

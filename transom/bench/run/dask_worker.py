@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from threading import Lock, Timer, get_ident
+import contextlib
+from collections import defaultdict
+from threading import Event
 from time import sleep
 
 import msgspec
@@ -11,18 +13,15 @@ import msgspec
 from transom._system.source_digest import source_digest
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.engine import EngineError
-from transom.bench.run.isolation import Closed, Isolation
+from transom.bench.run.isolation import Closed, run_isolated
 
 BEGUN = "transom-begun"
 """Topic of the scheduler's events under which a run is announced that is suspected of killing its worker."""
 
 _RESPAWN = 1.0  # a worker that dies while it is still being started is not replaced by Dask; suspects wait so long [s]
-_IDLE = 120.0  # how long a process is kept that nobody asks anything of: its bench may be gone [s]
 
-_isolations: dict[tuple[str, int], Isolation] = {}
-_timers: dict[tuple[str, int], Timer] = {}
-_left: set[str] = set()
-_lock = Lock()
+_stopped: defaultdict[str, Event] = defaultdict(Event)
+"""Set for benches that have left."""
 
 _TASKS = msgspec.json.Decoder(list[Task])
 
@@ -66,26 +65,16 @@ def run_batch(data: bytes) -> bytes:
         raise EngineError(other_code())
     if batch.suspect is not None:
         _announce(batch.suspect)
-    name = (batch.bench, get_ident())
     rows: list[Row] = []
-    try:
-        isolation = _isolation(name, batch.workers)
+    with contextlib.suppress(Closed):
         for task in _TASKS.decode(batch.tasks):
-            rows.append(isolation.run_one(task))
-    except Closed:
-        pass
-    finally:
-        _lie_idle(name)
+            rows.append(run_isolated(task, batch.workers, stopped=_stopped[batch.bench]))
     return msgspec.json.encode(rows)
 
 
 def leave(bench: str) -> None:
     """Stop everything that a bench has in this worker, including running tasks."""
-    with _lock:
-        _left.add(bench)
-        names = [name for name in _isolations if name[0] == bench]
-    for name in names:
-        _close(name)
+    _stopped[bench].set()
 
 
 def code() -> str:
@@ -101,34 +90,6 @@ def other_code() -> str:
         f"the Dask worker {_address()} runs other code of Transom (version {__version__}, sources {source_digest()}); "
         "install the same version there, or start the workers again"
     )
-
-
-def _isolation(name: tuple[str, int], workers: int) -> Isolation:
-    with _lock:
-        if name[0] in _left:
-            raise Closed
-        if timer := _timers.pop(name, None):
-            timer.cancel()
-        if name not in _isolations:
-            _isolations[name] = Isolation(workers)
-        return _isolations[name]
-
-
-def _lie_idle(name: tuple[str, int]) -> None:
-    timer = Timer(_IDLE, _close, (name,))
-    timer.daemon = True
-    with _lock:
-        _timers[name] = timer
-    timer.start()
-
-
-def _close(name: tuple[str, int]) -> None:
-    with _lock:
-        isolation = _isolations.pop(name, None)
-        if timer := _timers.pop(name, None):
-            timer.cancel()
-    if isolation is not None:
-        isolation.close()
 
 
 def _announce(suspect: str) -> None:

@@ -14,40 +14,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from transom._system.source_digest import source_digest
 from transom.bench.plan.documents import problem_of
 from transom.bench.plan.failures import failed, one_line
-from transom.bench.plan.machine import machine
 from transom.bench.plan.provenance import provenance
 from transom.bench.plan.task import CLOCKS, Outcome, Row, Task, check_weights
 from transom.bench.run.curves import number, thinned
-from transom.bench.run.threads import limit_threads
 from transom.errors import TransomError
 from transom.problems import size_of
-from transom.result import Result, versions
+from transom.result import Result
 from transom.stop import Stop
 
 Stage = Literal["warm-up", "run", "judging"]
 Announce = Callable[[Stage], None]
 Watch = Callable[[Stop], Stop]
 
-_PATIENCE = 60.0  # how long to wait for what an earlier run left behind [s]
-_NOTABLE = 0.05  # from when on the warm-up of a solver that was warm before is reported [s]
 _DECODER = msgspec.json.Decoder(Task)
-_warm: set[tuple[str, type]] = set()
-_threads = 0
-
-
-def get_ready() -> None:
-    """Load and determine once what all runs share."""
-    import transom.io.documents
-    import transom.solving  # noqa: F401
-    from transom.rng import stream
-
-    stream(0)
-    machine()
-    versions()
-    source_digest()
 
 
 def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
@@ -68,12 +49,10 @@ def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch
     watched : makes of the criteria of a run those that it is done under, whose budget reports what it finds.
     """
     announce("warm-up")
-    get_ready()
     try:
         if task.what == "replay":
             from transom.bench.plan.sequences import replay_task
 
-            _fix_threads(task.threads)
             return replay_task(task, announce)
         return _solved(task, announce, watched)
     except (Exception, SystemExit) as fault:
@@ -82,7 +61,8 @@ def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch
 
 def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
     from transom import registry
-    from transom.solving import check, refusal, solve
+    from transom.rng import stream
+    from transom.solving import check, refusal, solve, warm_up
 
     entered = perf_counter()
     problem, judges = problem_of(task, "solver"), problem_of(task)
@@ -92,13 +72,16 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
         check_weights(task, solver)
         reason = refusal(solver, problem)
         if reason is None:
-            cold = _prepare(task, solver, problem, decoded)
+            warm_up(solver, type(problem))
+            warm_up(problem)
+            cold = perf_counter() - decoded
     except (Exception, SystemExit) as fault:
         return failed(task, "error", f"before the run: {_words(fault)}")
     facts = {**provenance(task), "sense": judges.sense, "size": size_of(judges)}
     if reason is not None:
         return Row(**facts, outcome="refused", cause=one_line(reason))
 
+    stream(0)
     gc.collect()
     _forget_peak()
     announce("run")
@@ -139,41 +122,6 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
             **({"curve_points": len(result.curve)} if len(curve) < len(result.curve) else {}),
         },
     )
-
-
-def _prepare(task: Task, solver: Any, problem: Any, since: float) -> float | None:
-    """Import and compile what the run needs.
-
-    Returns
-    -------
-    How long that took where it is the first time in this process, or where something had to be started anew, such as a
-    child process that an earlier run ended [s].
-    """
-    from transom.solvers.backends.native import run_deferred
-    from transom.solving import warm_up
-
-    run_deferred(_PATIENCE)  # a native search of an earlier run that has not stopped yet would run beside this one
-    warm_up(solver, type(problem))
-    warm_up(problem)
-    kind = (task.spec, type(problem))
-    took = perf_counter() - since
-    cold = took if kind not in _warm or took > _NOTABLE else None
-    _fix_threads(task.threads, loaded=kind not in _warm)
-    if kind not in _warm:
-        _warm.add(kind)
-        # Modules and compiled code stay for good: without them a collection takes no time worth mentioning, and
-        # those within a run need not be put off.
-        gc.collect()
-        gc.freeze()
-    return cold
-
-
-def _fix_threads(threads: int, loaded: bool = False) -> None:
-    """Fix the threads of libraries, where they are other than before or a library with some has just been loaded."""
-    global _threads
-    if threads != _threads or loaded:
-        limit_threads(threads)
-        _threads = threads
 
 
 def _verdict(result: Result, wrong: list[str]) -> tuple[Outcome, str | None]:

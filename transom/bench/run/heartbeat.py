@@ -7,21 +7,13 @@ import struct
 from pathlib import Path
 from time import monotonic
 
-IDLE, TAKEN, WARMING, RUNNING, JUDGING, DONE, MODIFIED = range(7)
-"""Stages of a worker; in the last one the run is over too, but left it so that it should not be used again."""
+IDLE, WARMING, RUNNING, JUDGING, DONE = range(5)
+"""Stages of a worker."""
 
-WORDS = {
-    IDLE: "taking the run",
-    TAKEN: "before the run",
-    WARMING: "warm-up",
-    RUNNING: "the run",
-    JUDGING: "judging",
-    DONE: "sending the row",
-    MODIFIED: "sending the row",
-}
+WORDS = {IDLE: "starting", WARMING: "warm-up", RUNNING: "the run", JUDGING: "judging", DONE: "sending the row"}
 
 _FIELD = struct.Struct("d")
-_NAMES = ("pid", "stage", "since", "deadline", "processor")
+_NAMES = ("stage", "since", "deadline", "processor")
 
 
 class WorkerStatus:
@@ -34,14 +26,12 @@ class WorkerStatus:
 
     Attributes
     ----------
-    pid : the worker's process; 0 before there is one.
     stage : where it is, see above.
     since : when that stage began, by ``time.monotonic`` [s].
     deadline : when the worker has to be ended, by the same clock; 0 for never [s].
     processor : CPU time of the worker and its children in that stage at which they have to be ended; 0 for never [s].
     """
 
-    pid: float
     stage: float
     since: float
     deadline: float
@@ -66,10 +56,6 @@ class WorkerStatus:
         self._set("processor", processor)
         self._set("since", now)
         self._set("stage", stage)
-
-    def set_pid(self, pid: int) -> None:
-        """Set the process id."""
-        self._set("pid", pid)
 
     def close(self) -> None:
         """Unmap the memory."""

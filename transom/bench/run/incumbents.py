@@ -88,16 +88,6 @@ class Incumbents:
         self._spent = 0.0
         Thread(target=self._write_late, name="transom-incumbents", daemon=True).start()
 
-    def begin(self) -> None:
-        """Forget an earlier run."""
-        with self._lock:
-            if self._number or self._steps:
-                for file in (self._curve, *self._answers):
-                    os.ftruncate(file, 0)
-            self._latest = self._solution = None
-            self._number = self._steps = 0
-            self._infeasible, self._spent = False, 0.0
-
     def watched(self, stop: Stop) -> Stop:
         """A stop of the same criteria whose budget hands over what solvers report to it."""
         return _WatchedStop(*astuple(stop)).reporting(self)

@@ -1,32 +1,31 @@
-"""Isolated execution: one run at a time in a worker process that may crash or hang."""
+"""Isolated execution: each run in a process of its own, which may crash or hang."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import Future, wait
 from pathlib import Path
-from threading import Lock
-from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from time import perf_counter, sleep
+from typing import Any
 
 import msgspec
 
-from transom._system.signals import sigint_masked_for_pools
 from transom.bench.plan.failures import failed
 from transom.bench.plan.task import Row, Task
 from transom.bench.run.engine import EngineError
-from transom.bench.run.heartbeat import DONE, IDLE, MODIFIED, WorkerStatus
+from transom.bench.run.heartbeat import DONE, IDLE, WorkerStatus
 from transom.bench.run.recovery import recovered
-from transom.bench.run.watch import Watch, last_words, resident
-from transom.bench.run.worker import OUTPUT, OWN, STATUS, begin, own_folder, ready, work
-
-if TYPE_CHECKING:
-    from pebble import ProcessPool
+from transom.bench.run.threads import thread_variables
+from transom.bench.run.watch import Watch, last_words
+from transom.bench.run.worker import OUTPUT, ROW, SCRATCH, STATUS, TASK
 
 PREPARING = 600.0
 """CPU time that a warm-up may take, which compiles, by default [s]: a busy machine gives each process little of it."""
@@ -34,224 +33,129 @@ PREPARING = 600.0
 TICK = 0.05
 """How often a worker is looked at [s]."""
 
-_START = 600.0  # how long a process may take to start [s]
 _DYING = 1.0  # how long what was killed may take to be gone: the kernel may be in the middle of its input or output [s]
-_TRIES = 3  # to start a worker, and to hand one a task before it dies of something else
+_TRIES = 3  # to start a process
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from transom.bench.run.worker import main; main(sys.argv[2], float(sys.argv[3]))"
+)
 
 _ROW = msgspec.json.Decoder(Row)
 
 
 class Closed(Exception):
-    """The isolation was closed while a run was going on."""
+    """Runs were stopped while this one was going on."""
 
 
-class Isolation:
-    """Executes tasks one after another in a worker process, which is reused as long as it has no side effects.
+def run_isolated(task: Task, workers: int = 1, preparing: float = PREPARING, stopped: Event | None = None) -> Row:
+    """Execute a task in a fresh process and end that with all that it started; there is a row for every outcome.
 
-    The worker is the only one of a pool of the library ``pebble``: so it is known which process a task is in, and a
-    process that is killed at any moment, even while it holds the pool's lock, takes nobody with it. Limits are watched
-    here and not by the pool, since the clock of a run starts after its warm-up.
+    Limits are watched here, since the clock of a run starts after its warm-up.
 
     Parameters
     ----------
-    workers : how many runs go on side by side, for the rows.
+    task : the run.
+    workers : how many runs go on side by side, for the row.
     preparing : CPU time that a warm-up may take, with all its processes, and judging an answer [s].
+    stopped : ends the run at once when it is set.
 
     Raises
     ------
-    EngineError : there is no room for temporary files.
+    EngineError : no process can be started, or there is no room for temporary files.
+    Closed : ``stopped`` was set.
     """
-
-    def __init__(self, workers: int = 1, preparing: float = PREPARING) -> None:
-        self._workers = workers
-        self._preparing = preparing
+    stopped = stopped or Event()
+    for _ in range(_TRIES):
+        begun = perf_counter()
+        folder = _new_folder(task)
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
-            try:
-                self._status = WorkerStatus(self._folder / STATUS, new=True)
-            except OSError:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                raise
-        except OSError as error:
-            raise EngineError(f"{tempfile.gettempdir()}: no place for what workers need: {error.strerror}") from None
-        self._pool: ProcessPool | None = None
-        self._process: Any = None
-        self._children: set[Any] = set()  # of the worker, as far as they were seen: they may outlive it
-        self._lean = 0.0  # resident memory of the worker after its first run [MiB]
-        self._closed = False
-        self._lock = Lock()  # closing comes from another thread
-
-    def run_one(self, task: Task) -> Row:
-        """Execute a task; there is a row for every outcome.
-
-        Raises
-        ------
-        EngineError : no worker can be started.
-        Closed : :meth:`stop` or :meth:`close` was called meanwhile.
-        """
-        from concurrent.futures.process import BrokenProcessPool
-
-        from pebble import ProcessExpired
-
-        data = msgspec.json.encode(task)
-        words = "nothing is known of them"
-        for _ in range(_TRIES):
-            pool, process = self._worker(task.memory)
-            self._status.begin(IDLE, processor=self._preparing)
-            sent = perf_counter()
-            try:
-                future = pool.schedule(work, (data,))
-            except RuntimeError:  # it died since it was last seen
-                self._end()
-                continue
-            watch = Watch(task, self._status, process, self._folder / OUTPUT, self._children)
-            while not wait([future], timeout=TICK).done and watch.well():
-                if self._closed:
-                    raise Closed
-            if watch.verdict is not None:
-                self._end()
-                return self._completed(failed(task, *watch.verdict), watch)
-            fault = future.exception()
-            if fault is None:
-                row = _ROW.decode(future.result())
-                spent = perf_counter() - sent
-                overhead = spent - (row.wall or 0.0) - (row.cold or 0.0)
-                if int(self._status.stage) == MODIFIED:
-                    self._end()
-                return self._completed(msgspec.structs.replace(row, overhead=overhead), watch)
-            if not isinstance(fault, (ProcessExpired, BrokenProcessPool)):  # nothing died: no worker got it
-                return self._completed(failed(task, "error", f"{type(fault).__name__}: {fault}"), watch)
-            stage = int(self._status.stage)
-            verdict = watch.death(getattr(fault, "exitcode", None), fault)
-            self._end()
-            if self._closed:
-                raise Closed
-            if stage not in (IDLE, DONE, MODIFIED):  # else it was not the run that it died of
-                return self._completed(failed(task, *verdict), watch)
-            words = verdict[1]
-        return self._completed(failed(task, "crash", f"{_TRIES} worker processes died, last: {words}"), None)
-
-    def stop(self) -> None:
-        """Have :meth:`run_one`, in whatever thread it is, end at once."""
-        self._closed = True
-
-    def close(self) -> None:
-        """End the worker, in the middle of a run if need be."""
-        self.stop()
-        self._end()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _completed(self, row: Row, watch: Watch | None) -> Row:
-        memory = max(row.memory or 0.0, watch.most if watch else 0.0) or None
-        if watch is not None and int(self._status.stage) != IDLE:  # else what is there is of an earlier run
-            row = recovered(row, watch.task, own_folder(self._folder, watch.process.pid))
-        return msgspec.structs.replace(row, workers=self._workers, memory=memory)
-
-    def _worker(self, memory: int) -> tuple[ProcessPool, Any]:
-        """The worker and its pool; a new one where it is gone, or where earlier runs left too little memory [MiB]."""
-        pool, process = self._pool, self._process
-        if pool is not None and process is not None:
-            taken = resident(process)
-            self._lean = self._lean or taken
-            if pool.active and process.is_running() and taken <= max(memory / 2, 2 * self._lean):
-                return pool, process
-            self._end()
-        import psutil
-        from pebble import ProcessPool
-
-        self._lean = 0.0
-        last: BaseException | None = None
-        for _ in range(_TRIES):
-            self._status.set_pid(0)
-            with self._lock:
-                if self._closed:
-                    raise Closed
-                _allow_children()
-                for left in self._folder.glob(f"{OWN}*"):
-                    shutil.rmtree(left, ignore_errors=True)
-                known = (str(self._folder), self._preparing)
-                pool = self._pool = ProcessPool(1, initializer=begin, initargs=known, context=_context())
-            try:
-                with sigint_masked_for_pools():
-                    started = pool.schedule(ready)
-                self._await(started)
-                process = self._process = psutil.Process(int(self._status.pid))
-                return pool, process
-            except Exception as fault:
-                last = fault
-                self._end()
-                if self._closed:
-                    raise Closed from None
-        raise EngineError(f"no worker process starts: {last_words(self._folder / OUTPUT) or last}")
-
-    def _await(self, started: Future[None]) -> None:
-        """Wait until a worker is there; not for one that was stopped meanwhile, of which nothing is ever heard."""
-        latest = monotonic() + _START
-        while not wait([started], timeout=TICK).done:
-            if self._closed:
-                raise Closed
-            if monotonic() > latest:
-                raise TimeoutError(f"no sign of it after {_START:.0f} s")
-        started.result()
-
-    def _end(self) -> None:
-        """End the worker with all its children, and its pool."""
-        with self._lock:
-            pool, self._pool = self._pool, None
-            process, self._process = self._process, None
-            if pool is None:
-                return
-            pool.stop()
-            _end_group(process, int(self._status.pid))
-            pool.join()
-            _end_group(process, int(self._status.pid))
-            children, self._children = self._children, set()
-            _kill(children)
+            row, last = _run(task, folder, preparing, stopped)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if row is not None:
+            overhead = row.overhead
+            if row.outcome != "crash" and row.wall is not None:
+                overhead = perf_counter() - begun - row.wall - (row.cold or 0.0)
+            return msgspec.structs.replace(row, workers=workers, overhead=overhead)
+    raise EngineError(f"no worker process starts: {last}")
 
 
-def _end_group(process: Any, pid: int) -> None:
-    """Kill a worker, its process group and whatever else it started; the pool may have begun a new one by now."""
-    for each in {process.pid if process is not None else 0, pid} - {0}:
-        end_group(each)
+def _new_folder(task: Task) -> Path:
+    """A folder with what a run needs."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="transom-bench-"))
+        try:
+            (folder / SCRATCH).mkdir()
+            (folder / TASK).write_bytes(msgspec.json.encode(task))
+            WorkerStatus(folder / STATUS, new=True).close()
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise EngineError(f"{tempfile.gettempdir()}: no place for what workers need: {error.strerror}") from None
+    return folder
 
 
-def end_group(pid: int) -> None:
-    """Kill a process, its process group and whatever else it started."""
+def _run(task: Task, folder: Path, preparing: float, stopped: Event) -> tuple[Row | None, str]:
+    """The row of a run, or None and why not where its process did not come so far as to begin it."""
     import psutil
 
+    status = WorkerStatus(folder / STATUS)
+    status.begin(IDLE, processor=preparing)
+    process = _started(task, folder, preparing)
+    watch = Watch(task, status, psutil.Process(process.pid), folder / OUTPUT)
     try:
-        others = psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        others = []
+        while process.poll() is None and int(status.stage) != DONE and watch.well():
+            if stopped.is_set():
+                raise Closed
+            sleep(TICK)
+    finally:
+        end_group(process.pid, watch.children)
+        process.wait()
+    try:
+        row = _ROW.decode((folder / ROW).read_bytes())
+    except OSError:  # it has come to no end of its own
+        if watch.verdict is None and int(status.stage) == IDLE:
+            return None, last_words(folder / OUTPUT) or f"it ended with status {process.returncode}"
+        row = failed(task, *(watch.verdict or watch.death(process.returncode)))
+    row = recovered(row, task, folder)
+    return msgspec.structs.replace(row, memory=max(row.memory or 0.0, watch.most) or None), ""
+
+
+def _started(task: Task, folder: Path, preparing: float) -> subprocess.Popen[bytes]:
+    """A process for a run: a group of its own, which Ctrl-C at the terminal does not reach; output goes to a file."""
+    # Modules are looked for where they are here, also by processes that a solver starts from its own folder.
+    places = json.dumps([os.path.abspath(place) for place in sys.path])
+    environment = os.environ | thread_variables(task.threads)
+    if given := os.environ.get("PYTHONPATH"):
+        environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
+    with (folder / OUTPUT).open("ab") as output:
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-c", _START, places, str(folder), str(preparing)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                cwd=folder / SCRATCH, env=environment, process_group=0,
+            )  # fmt: skip
+        except OSError as error:
+            raise EngineError(f"no worker process starts: {sys.executable}: {error.strerror}") from None
+
+
+def end_group(pid: int, seen: Iterable[Any] = ()) -> None:
+    """Kill a process, its process group and whatever else it started; what they held is free when this returns.
+
+    Parameters
+    ----------
+    pid : of a process that nobody has waited for, so that the number is still its own.
+    seen : further processes that it started, which may have left it.
+    """
+    import psutil
+
+    killed = list(seen)
+    with contextlib.suppress(psutil.Error):
+        killed += psutil.Process(pid).children(recursive=True)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    _kill(others)
-
-
-def _kill(processes: Iterable[Any]) -> None:
-    """Kill processes that are still the same ones; what they held is free when this returns."""
-    import psutil
-
-    killed = list(processes)
     for each in killed:
         with contextlib.suppress(psutil.Error):
             each.kill()
     psutil.wait_procs(killed, timeout=_DYING)
-
-
-def _context() -> Any:
-    import multiprocessing
-
-    return multiprocessing.get_context("spawn")
-
-
-def _allow_children() -> None:
-    """Let this process have children of its own, also where it is a daemonic worker of another pool.
-
-    The rule against that is there so that none is left behind when a daemon is ended. Ours end by themselves: with the
-    thread that started them, where the kernel can do that; else an idle one when its pipe closes, a busy one by the
-    kernel's timer.
-    """
-    import multiprocessing
-
-    multiprocessing.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]

@@ -1,18 +1,18 @@
-"""The local engine: several worker processes on this machine."""
+"""The local engine: several runs side by side on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 
 from transom.bench.plan.task import Row, Task
-from transom.bench.run.isolation import PREPARING, Closed, Isolation
+from transom.bench.run.isolation import PREPARING, Closed, run_isolated
 from transom.errors import ModelError
 
 
 class LocalEngine:
-    """Executes tasks in worker processes on this machine.
+    """Executes tasks in processes on this machine.
 
     Parameters
     ----------
@@ -37,14 +37,18 @@ class LocalEngine:
         """
         waiting: SimpleQueue[Task | None] = SimpleQueue()
         ended: SimpleQueue[Row | BaseException] = SimpleQueue()
-        isolations: list[Isolation] = []
-        try:
-            isolations += (Isolation(self.workers, self._preparing) for _ in range(self.workers))
-        except BaseException:
-            for isolation in isolations:
-                isolation.close()
-            raise
-        threads = [Thread(target=_serve, args=(each, waiting, ended), daemon=True) for each in isolations]
+        stopped = Event()
+
+        def serve() -> None:
+            try:
+                while (task := waiting.get()) is not None:
+                    ended.put(run_isolated(task, self.workers, self._preparing, stopped))
+            except Closed:
+                pass
+            except BaseException as fault:  # it is raised where rows are read
+                ended.put(fault)
+
+        threads = [Thread(target=serve, daemon=True) for _ in range(self.workers)]
         for thread in threads:
             thread.start()
         open_tasks = 0
@@ -66,20 +70,8 @@ class LocalEngine:
                 open_tasks -= 1
                 yield row
         finally:
-            for isolation in isolations:  # all at once: each closes itself in its own thread
-                isolation.stop()
+            stopped.set()
+            for _ in threads:
                 waiting.put(None)
             for thread in threads:
                 thread.join()
-
-
-def _serve(isolation: Isolation, waiting: SimpleQueue[Task | None], ended: SimpleQueue[Row | BaseException]) -> None:
-    try:
-        while (task := waiting.get()) is not None:
-            ended.put(isolation.run_one(task))
-    except Closed:
-        pass
-    except BaseException as fault:  # it is raised where rows are read
-        ended.put(fault)
-    finally:
-        isolation.close()

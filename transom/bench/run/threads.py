@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -18,21 +17,9 @@ VARIABLES = (
 """What libraries read when they are loaded, and child processes when they start."""
 
 
-def announce_threads(threads: int) -> None:
-    """Set the variables, for libraries and child processes that are still to come."""
-    os.environ.update(dict.fromkeys(VARIABLES, str(threads)))
-
-
-def limit_threads(threads: int) -> None:
-    """Fix the threads of all libraries that are loaded, and of those that are still to come.
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment of a process whose libraries are to use so many threads.
 
     Solvers with threads of their own are limited through ``threads`` of :func:`~transom.solving.solve`.
     """
-    from threadpoolctl import threadpool_limits
-
-    announce_threads(threads)
-    threadpool_limits(limits=threads)
-    if "numba" in sys.modules:
-        import numba
-
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    return dict.fromkeys(VARIABLES, str(threads)) | {"NUMBA_NUM_THREADS": str(min(threads, os.cpu_count() or 1))}

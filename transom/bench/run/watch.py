@@ -15,7 +15,6 @@ from transom.bench.run.heartbeat import RUNNING, WORDS, WorkerStatus
 PATIENCE = 10
 """How many times as long as its limit of CPU time a stage may wait for something else than a processor."""
 
-_NOTICED = 1.0  # by when the pool has reported the death of a worker [s]
 _OUTPUT = 1 << 20  # of a worker's output file, which is emptied beyond that [bytes]
 _TAIL = 1 << 13  # of it that is read after a crash [bytes]
 
@@ -23,14 +22,13 @@ _TAIL = 1 << 13  # of it that is read after a crash [bytes]
 class Watch:
     """Supervises a worker during one run."""
 
-    def __init__(self, task: Task, status: WorkerStatus, process: Any, output: Path, children: set[Any]) -> None:
+    def __init__(self, task: Task, status: WorkerStatus, process: Any, output: Path) -> None:
         self.task = task
         self._status = status
         self.process = process
         self._output = output
-        self._children = children  # those that are seen are added
+        self.children: set[Any] = set()  # all that were seen: they may outlive it
         self.most = 0.0
-        self._gone: float | None = None
         self._stage = (-1.0, -1.0)  # whose CPU time is counted
         self._before = (0.0, 0.0)  # CPU time until then, and the demand for it [s]
         self.verdict: tuple[Outcome, str, float | None] | None = None
@@ -38,12 +36,7 @@ class Watch:
     def well(self) -> bool:
         """Whether the run may go on; else ``verdict`` says why not."""
         now = monotonic()
-        if not self.process.is_running():  # the pool reports that too, unless it ended with status 0
-            self._gone = self._gone or now
-            if now - self._gone > _NOTICED:
-                self.verdict = self.death(0, "")
-            return self.verdict is None
-        tree = [self.process, *_children(self.process, self._children)]
+        tree = [self.process, *_children(self.process, self.children)]
         if ended := self._late(now, tree):
             words = WORDS.get(int(self._status.stage), "the run")
             self.verdict = ("timeout", f"{words} was ended after {ended}", self._wall())
@@ -77,11 +70,11 @@ class Watch:
                     return f"{took:.1f} s, in which it did nothing for {idle:.1f} s"
         return ""
 
-    def death(self, code: int | None, fault: BaseException | str) -> tuple[Outcome, str, float | None]:
-        """What to say of a worker that died by itself."""
-        if code is not None and -code in (signal.SIGALRM, signal.SIGPROF):
+    def death(self, code: int) -> tuple[Outcome, str, float | None]:
+        """What to say of a worker that died by itself, with an exit code as :mod:`subprocess` has it."""
+        if -code in (signal.SIGALRM, signal.SIGPROF):
             return "timeout", "the run was ended by the kernel's timer", self._wall()
-        words = _exit_words(code) if code is not None else str(fault)
+        words = _exit_words(code)
         stage = int(self._status.stage)
         if stage != RUNNING:
             words = f"{WORDS.get(stage, 'the run')}: {words}"
@@ -89,7 +82,7 @@ class Watch:
         return "crash", f"{words}: {last}" if last else words, self._wall()
 
     def _wall(self) -> float | None:
-        return (self._gone or monotonic()) - self._status.since if int(self._status.stage) == RUNNING else None
+        return monotonic() - self._status.since if int(self._status.stage) == RUNNING else None
 
 
 def _children(process: Any, seen: set[Any]) -> list[Any]:
