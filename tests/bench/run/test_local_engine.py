@@ -22,8 +22,10 @@ from transom._system.signals import sigint_masked_for_pools
 from transom.bench.plan.task import Task
 from transom.bench.run.engine import Engine, EngineError
 from transom.bench.run.execution import run_task
+from transom.bench.run.heartbeat import RUNNING, WorkerStatus
 from transom.bench.run.isolation import Closed, run_isolated
 from transom.bench.run.local_engine import LocalEngine
+from transom.bench.run.worker import STATUS
 from transom.errors import ModelError
 from transom.stop import Stop
 
@@ -36,7 +38,7 @@ def plain_tasks() -> list[Task]:
     """Runs whose results depend on nothing but the task."""
     return [
         task(spec, knapsack(20, seed), stop=Stop(iterations=iterations), seed=seed)
-        for seed in range(3)
+        for seed in range(2)
         for spec, iterations in KINDS.items()
     ]
 
@@ -191,19 +193,19 @@ def started(folder: Path, seconds: float) -> tuple[subprocess.Popen[str], list[p
     assert bench.stdout is not None
     assert bench.stdout.readline() == "ok\n"
     processes: list[psutil.Process] = []
-    while cpu_time(processes) < 2.0:  # until the second run is at it: imports take less
+    while not any(map(runs, processes)):
+        assert bench.poll() is None
         time.sleep(0.05)
         processes = psutil.Process(bench.pid).children(recursive=True)
     return bench, processes
 
 
-def cpu_time(processes: list[psutil.Process]) -> float:
-    """What processes have used of processors so far [s]."""
-    total = 0.0
-    for process in processes:
-        with suppress(psutil.Error):  # it has ended
-            total += process.cpu_times().user
-    return total
+def runs(process: psutil.Process) -> bool:
+    """Whether the process of a run has come to the run itself."""
+    with suppress(psutil.Error, OSError, ValueError):  # it has ended
+        folder = Path(process.cmdline()[-2])
+        return int(WorkerStatus(folder / STATUS).stage) == RUNNING
+    return False
 
 
 def test_ctrl_c_ends_a_run_that_hears_nothing(tmp_path: Path) -> None:

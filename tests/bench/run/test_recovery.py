@@ -58,8 +58,11 @@ def test_what_was_handed_over_counts_however_the_run_ended(how: str) -> None:
     assert [seconds for seconds, _, _ in row.curve] == sorted(seconds for seconds, _, _ in row.curve)
     assert row.curve[0][1:] == (None, problem.values.sum() + 1)
     assert row.curve[-1][1:] == (best, problem.values.sum())
-    nothing = ended(f"faulty:how={how}", problem=problem)
-    assert (nothing.outcome, nothing.value, nothing.curve, nothing.status) == (ENDS[how], None, (), "unknown")
+
+
+def test_where_nothing_was_handed_over_there_is_no_answer() -> None:
+    row = ended("faulty:how=kill")
+    assert (row.outcome, row.value, row.curve, row.status) == ("crash", None, (), "unknown")
 
 
 def test_an_answer_that_the_judge_refuses_is_a_wrong_one() -> None:

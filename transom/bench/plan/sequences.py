@@ -29,7 +29,6 @@ VALUE = "mean_bounded_slowdown"
 """The metric that counts as the value of a replay; the less the better."""
 
 _FIRST = 50  # jobs that are replayed before the clock starts, so that what a policy compiles is compiled
-_warm: set[tuple[str, str]] = set()
 
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -170,16 +169,12 @@ def _replayed(task: Task, document: _Document, read: Sequence) -> dict[str, Any]
     }
 
 
-def _prepared(task: Task, trace: TraceSet, read: Sequence, since: float) -> float | None:
-    """Compile what the policy needs; how long that and reading took where it is new in this process [s]."""
+def _prepared(task: Task, trace: TraceSet, read: Sequence, since: float) -> float:
+    """Compile what the policy needs; how long that and reading took [s]."""
     from transom.simulation import simulate
 
-    kind = (task.spec, trace.rules)
-    if kind in _warm:
-        return None
     first = read.workload.take(list(range(min(_FIRST, len(read.workload)))))
     simulate(first, task.spec, seed=task.seed, rules=read.rules)
-    _warm.add(kind)
     return perf_counter() - since
 
 

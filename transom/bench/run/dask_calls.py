@@ -1,190 +1,181 @@
-"""Calls on the workers of a Dask cluster, with a few in flight per worker."""
+"""Calls on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from transom._system.source_digest import source_digest
 from transom.bench.run.dask_clusters import Cluster
-from transom.bench.run.dask_worker import code, leave
+from transom.bench.run.dask_worker import leave
 from transom.bench.run.engine import EngineError
+from transom.errors import TransomError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_AHEAD = 2  # calls that are sent per worker, so that none waits for its next one
+DEATHS = 3
+"""How often a worker has to die of a call before it is not made again."""
+
 _LOOK = 1.0  # how often the workers are counted [s]
 _FAREWELL = 15.0  # how long the workers may take to end what they do [s]
 
-Tag = TypeVar("Tag")
+Item = TypeVar("Item")
 
 
-class Ended(NamedTuple, Generic[Tag]):
-    """A finished call: its arguments, and its result or exception."""
-
-    sent: Tag
-    answer: Any
-    fault: BaseException | None
-
-
-class Calls(Generic[Tag]):
-    """One use of a cluster.
+class Ended(NamedTuple, Generic[Item]):
+    """What became of a call.
 
     Parameters
     ----------
-    client : the connection.
-    cluster : where it leads to.
-
-    Attributes
-    ----------
-    name : of this use, random: what another one left on the scheduler is no answer to this.
-    workers : how many calls are carried out at a time.
+    item : what it was about.
+    answer, fault : its result, or what it raised; :exc:`distributed.KilledWorker` where workers died of it.
+    workers : how many calls go on side by side.
     """
 
-    def __init__(self, client: Client, cluster: Cluster) -> None:
-        self.name = secrets.token_hex(4)
-        self.workers = 0
-        self._client = client
-        self._cluster = cluster
-        self._sent: dict[Future, Tag] = {}
-        self._ended: SimpleQueue[tuple[Future, Any, BaseException | None]] = SimpleQueue()
-        self._count = 0
-        self._seen = 0.0  # when the workers were counted last
-        self._alive = monotonic()  # when there was one last
+    item: Item
+    answer: Any
+    fault: BaseException | None
+    workers: int
 
-    def ready(self) -> None:
-        """Wait for a worker, and compare the sources of those that are there with ours.
 
-        Raises
-        ------
-        EngineError : no worker comes, the sources differ, or a worker cannot import Transom.
-        """
-        while True:
-            self._seen = 0.0
-            self.look()
-            if self.workers:
-                break
-            sleep(0.1)
-        found: dict[str, Any] = self._client.run(code, on_error="return")
-        for worker, digest in found.items():
-            if isinstance(digest, OSError):
-                continue  # it has just died; what comes in its place says with its first batch whether it fits
-            if isinstance(digest, BaseException):
-                raise EngineError(f"the Dask worker {worker} cannot import Transom: {digest}")
-            if digest != source_digest():
-                raise EngineError(
-                    f"the Dask worker {worker} runs other code of Transom (sources {digest}, here {source_digest()}); "
-                    "install the same version there, or start the workers again"
-                )
+def calls(
+    cluster: Cluster, make: Callable[[str, Item], tuple[Any, ...]], items: Iterable[Item]
+) -> Iterator[Ended[Item]]:
+    """Make a call for each item on the workers of a cluster; they come as they end.
 
-    @property
-    def room(self) -> int:
-        """How many more calls may be in flight."""
-        return _AHEAD * max(self.workers, self._cluster.workers) - len(self._sent)
+    Each thread of a worker has one call at a time, so that it is known of what a worker has died; such a call is made
+    again, on whichever worker is free. Closing the iterator cancels what is queued and ends what is going on.
 
-    @property
-    def open(self) -> int:
-        """How many calls are in flight."""
-        return len(self._sent)
+    Parameters
+    ----------
+    cluster : where.
+    make : gives the function and its arguments, of the random name of this use of the cluster and an item.
+    items : taken only as they are needed.
 
-    def send(self, tag: Tag, key: str, function: Callable[..., Any], *arguments: Any) -> None:
-        """Send a call.
+    Raises
+    ------
+    EngineError : the cluster cannot be reached or started, is lost, or has no worker for too long.
+    """
+    from distributed import KilledWorker
 
-        Parameters
-        ----------
-        tag : what it comes back with.
-        key : what it is about, for those who look at the scheduler.
-        function, arguments : what to call.
-        """
-        self._count += 1
-        name = f"transom-{self.name}-{key}-{self._count}"
-        future = self._client.submit(function, *arguments, key=name, pure=False)
-        self._sent[future] = tag
-        self._client.loop.add_callback(self._bring, future)
+    name = secrets.token_hex(4)
+    with cluster.open() as client:
+        waiting, back = iter(items), SimpleQueue[Any]()
+        sent: dict[Future, tuple[Item, int]] = {}
+        count, more, workers, seen, alive = 0, True, 0, 0.0, monotonic()
 
-    def ended(self) -> Ended[Tag] | None:
-        """The next call that comes back, or None after a while without one."""
+        def send(item: Item, tries: int) -> None:
+            nonlocal count
+            count += 1
+            function, *arguments = make(name, item)
+            future = client.submit(function, *arguments, key=f"transom-{name}-{count}", pure=False)
+            sent[future] = (item, tries)
+            future.add_done_callback(back.put)
+
         try:
-            future, answer, fault = self._ended.get(timeout=_LOOK)
-        except Empty:
-            return None
-        return Ended(self._sent.pop(future), answer, fault)
-
-    def look(self) -> None:
-        """Count the workers, every now and then.
-
-        Raises
-        ------
-        EngineError : there has been none for too long, or the scheduler is gone.
-        """
-        now = monotonic()
-        if now - self._seen < _LOOK:
-            return
-        try:
-            self.workers = sum(self._client.nthreads().values())
-        except Exception as error:
-            raise self.lost(error) from error
-        self._seen = now
-        if self.workers:
-            self._alive = now
-        elif now - self._alive > self._cluster.patience:
-            raise EngineError(
-                f"Dask: there has been no worker for {self._cluster.patience:.0f} s; what was finished is kept, and "
-                "the same command goes on from there"
-            )
-
-    def lost(self, fault: BaseException) -> EngineError:
-        """The error to raise for something that is not a worker's death."""
-        if isinstance(fault, EngineError):
-            return fault
-        if self._client.status != "running" or isinstance(fault, OSError) or "Cancelled" in type(fault).__name__:
-            return EngineError(
-                "Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
-                "on, with the address of a new scheduler if that is another one"
-            )
-        return EngineError(" ".join(f"Dask: {type(fault).__name__}: {fault}".split()))
-
-    def events(self, topic: str) -> list[Any]:
-        """What workers logged with the scheduler under a topic."""
-        return [event for _, event in self._client.get_events(topic)]
-
-    def leave(self) -> None:
-        """Cancel queued calls and terminate running ones."""
-        client, sent = self._client, list(self._sent)
-        if client.status != "running":
-            return
-
-        def end() -> None:
-            with suppress(OSError):  # the scheduler is gone
-                if sent:
-                    client.cancel(sent, force=True)
-                client.run(leave, self.name, on_error="ignore")
-
-        # A worker that does not answer must not keep this process from its end.
-        farewell = Thread(target=end, daemon=True)
-        farewell.start()
-        farewell.join(_FAREWELL)
-
-    async def _bring(self, future: Future) -> None:
-        """Wait for a call in the client's thread; one whose worker died with its answer is carried out again before."""
-        try:
-            found = await self._client.gather([future], errors="skip", asynchronous=True)
-            if found:
-                self._ended.put((future, found[0], None))
-            else:
-                self._ended.put((future, None, await future.exception(asynchronous=True)))
-        except BaseException as fault:  # the client is closing
-            self._ended.put((future, None, fault))
+            while True:
+                if (now := monotonic()) - seen > _LOOK:
+                    workers, seen = _threads(client), now
+                    alive = now if workers else alive
+                    if now - alive > cluster.patience:
+                        raise EngineError(
+                            f"Dask: there has been no worker for {cluster.patience:.0f} s; what was finished is kept, "
+                            "and the same command goes on from there"
+                        )
+                while more and len(sent) < workers:
+                    try:
+                        send(next(waiting), 1)
+                    except StopIteration:
+                        more = False
+                if not more and not sent:
+                    return
+                try:
+                    future = back.get(timeout=_LOOK)
+                except Empty:
+                    continue
+                item, tries = sent.pop(future)
+                answer, fault = _outcome(future)
+                if isinstance(fault, KilledWorker) and tries < DEATHS:
+                    send(item, tries + 1)
+                else:
+                    yield Ended(item, answer, fault, workers)
+        finally:
+            _leave(client, name, list(sent))
 
 
-def died(fault: BaseException | None) -> bool:
-    """Whether a call failed because its worker died."""
-    from distributed.scheduler import KilledWorker
+def lost(client_says: BaseException) -> EngineError:
+    """The error to raise for something that is neither a call's own fault nor a worker's death."""
+    if isinstance(client_says, EngineError):
+        return client_says
+    if isinstance(client_says, OSError) or "Cancelled" in type(client_says).__name__:
+        return EngineError(
+            "Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
+            "on, with the address of a new scheduler if that is another one"
+        )
+    return EngineError(" ".join(f"Dask: {type(client_says).__name__}: {client_says}".split()))
 
-    return isinstance(fault, KilledWorker)
+
+def dask_map(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
+    """Apply a function to items on the workers of a cluster, such as the shards of a data set; results as they arrive.
+
+    An item may be carried out more than once, where a worker dies; the last answer counts. Other than the runs of the
+    bench, items have no limits and no process of their own.
+
+    Parameters
+    ----------
+    cluster : where.
+    function : one of a module that the workers have too, or a ``functools.partial`` of one.
+    items : few bytes each; taken only as they are needed.
+
+    Raises
+    ------
+    TransomError, OSError : what the function raised.
+    EngineError : the workers cannot be reached, run other code, are all gone, or die of an item again and again.
+    """
+    from distributed import KilledWorker
+
+    for ended in calls(cluster, lambda name, item: (function, item), items):
+        if isinstance(ended.fault, KilledWorker):
+            raise EngineError(f"Dask: {DEATHS} workers died with item {ended.item!r}")
+        if isinstance(ended.fault, TransomError) or type(ended.fault) is OSError:
+            raise ended.fault
+        if ended.fault is not None:
+            raise lost(ended.fault) from ended.fault
+        yield ended.answer
+
+
+def _threads(client: Client) -> int:
+    try:
+        return sum(client.nthreads().values())
+    except Exception as error:
+        raise lost(error if client.status == "running" else OSError()) from error
+
+
+def _outcome(future: Future) -> tuple[Any, BaseException | None]:
+    """The result of a call that has ended, or what it raised; one whose worker died with its answer is made again."""
+    try:
+        return future.result(), None
+    except Exception as fault:
+        return None, fault
+
+
+def _leave(client: Client, name: str, sent: list[Future]) -> None:
+    """Cancel what is queued and end what is going on."""
+    if client.status != "running":
+        return
+
+    def end() -> None:
+        with suppress(OSError):  # the scheduler is gone
+            if sent:
+                client.cancel(sent, force=True)
+            client.run(leave, name, on_error="ignore")
+
+    # A worker that does not answer must not keep this process from its end.
+    farewell = Thread(target=end, daemon=True)
+    farewell.start()
+    farewell.join(_FAREWELL)

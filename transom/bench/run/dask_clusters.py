@@ -18,9 +18,8 @@ from transom.errors import SpecError
 if TYPE_CHECKING:
     from distributed import Client
 
-# Of every cluster that is ours. A run has a process of its own inside of a worker, which a daemon may not have. Who
-# killed a worker is found out by the engine, not by running what was there again and again.
-OURS = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": 0}
+# Of every cluster that is ours: what a worker has died of is sent again by us, who count.
+OURS = {"distributed.scheduler.allowed-failures": 0}
 # Of workers on this machine. One that died is started again, and is not given up where that takes a busy machine long.
 HERE = {"distributed.deploy.lost-worker-timeout": "10 minutes", "distributed.worker.profile.enabled": False}
 ALWAYS = {"distributed.admin.large-graph-warning-threshold": "1GiB"}

@@ -160,7 +160,7 @@ class BatchCluster:
             memory=jobs.memory,
             processes=jobs.cores // jobs.threads,
             job_name="transom",
-            job_script_prologue=["export DASK_DISTRIBUTED__WORKER__DAEMON=False", *jobs.prologue],
+            job_script_prologue=list(jobs.prologue),
             job_extra_directives=list(jobs.directives),
             worker_extra_args=extra,
             scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},

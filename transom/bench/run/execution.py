@@ -65,7 +65,7 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
     from transom.solving import check, refusal, solve, warm_up
 
     entered = perf_counter()
-    problem, judges = problem_of(task, "solver"), problem_of(task)
+    problem, judges = problem_of(task), problem_of(task)  # the judge has one that no solver ever held
     decoded = perf_counter()
     try:
         solver = registry.make(registry.SOLVERS, task.spec, type(problem))
