@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
+from transom.bench.plan.instances import read_set
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Task
-from transom.bench.plan.tasks import dry_run, expand_plan, read_set
+from transom.bench.plan.tasks import dry_run, expand_plan
 from transom.errors import DocumentError, SpecError
 from transom.generate.recipes import recipe
 from transom.io import decode, write_documents

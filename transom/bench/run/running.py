@@ -131,10 +131,10 @@ def run_plan(
     """
     begun = perf_counter()
     # A plan that does not stand should leave no folder behind.
-    planned = None if Path(folder).exists() else dry_run(plan)
+    planned = None if Path(folder).exists() else dry_run(plan, keep=True)
     with Store(folder) as store:
         known = states(store)
-        planned = planned or dry_run(plan, known)
+        planned = planned or dry_run(plan, known, keep=True)
         summary = Summary(planned, _to_do(planned, force, only))
         store.add_plan(plan)
         progress(summary)
