@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
+from transom.bench.plan import instances
 from transom.bench.plan.instances import read_set
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Task
@@ -103,6 +104,16 @@ def test_the_order_is_random_and_settled_by_the_seed(files: Path) -> None:
     # Where the instance stands in the plan changes nothing.
     alone = msgspec.structs.replace(plan, instances=(ten(files, take=1),))
     assert [(run.name, run.seed) for run in expand_plan(alone)] == orders[0]
+
+
+def test_instances_are_read_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[InstanceSet] = []
+    monkeypatch.setattr(instances, "read_set", lambda each: read.append(each) or read_set(each))  # type: ignore[func-returns-value]
+    plan = Plan(instances=(ten(files),), solvers=("greedy", "dp"))
+    planned = dry_run(plan, keep=True)
+    assert len(list(expand_plan(plan, planned=planned))) == planned.runs() == 20
+    assert len(list(expand_plan(plan))) == 20
+    assert len(read) == 2  # by each of both plans
 
 
 def test_documents_are_the_instances(files: Path) -> None:
