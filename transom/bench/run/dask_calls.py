@@ -108,16 +108,16 @@ def calls(
             _leave(client, name, list(sent))
 
 
-def lost(client_says: BaseException) -> EngineError:
+def lost(fault: BaseException) -> EngineError:
     """The error to raise for something that is neither a call's own fault nor a worker's death."""
-    if isinstance(client_says, EngineError):
-        return client_says
-    if isinstance(client_says, OSError) or "Cancelled" in type(client_says).__name__:
+    if isinstance(fault, EngineError):
+        return fault
+    if isinstance(fault, OSError) or "Cancelled" in type(fault).__name__:
         return EngineError(
             "Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
             "on, with the address of a new scheduler if that is another one"
         )
-    return EngineError(" ".join(f"Dask: {type(client_says).__name__}: {client_says}".split()))
+    return EngineError(" ".join(f"Dask: {type(fault).__name__}: {fault}".split()))
 
 
 def dask_map(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
