@@ -69,12 +69,13 @@ KERNELS = (
 EVERYTHING = """
 import json, sys
 from importlib import import_module
+from numba import typeof
 from transom._system.argument_types import example
 
 for name, calls in json.load(sys.stdin).items():
     home, _, own = name.rpartition(".")
     for types in calls:
-        getattr(import_module(home), own)._compiler()._compile_for_args(*map(example, types))
+        getattr(import_module(home), own).compile(tuple(typeof(example(each)) for each in types))
 """
 
 
@@ -159,7 +160,7 @@ def all_kernels() -> None:
             subprocess.run([*run, "-c", EVERYTHING], input=functions, env=environment, check=True)
             after = os.times()
             taken.append(after.children_user + after.children_system - before.children_user - before.children_system)
-        kept = {path.name.split("-")[0] for path in (Path(empty) / "transom" / "kernels").glob("*.nbi")}
+        kept = {path.name.split("-")[0] for path in (Path(empty) / "transom" / "kernels").glob("*.nbc")}
     missing = sorted(_names() - kept)
     print(f"{taken[0] - taken[1]:.1f} s of CPU for {len(kept)} kernels ({taken[1]:.1f} s to load them again)")
     print(f"{len(missing)} are not reached: {', '.join(missing)}")
@@ -177,7 +178,7 @@ def _names() -> set[str]:
             continue
         for each in vars(loaded).values():
             if isinstance(each, compiled):
-                names.add(f"{each.__module__.rpartition('.')[2]}.{each.__qualname__}")
+                names.add(f"{each.__module__}.{each.__qualname__}")
     return names
 
 

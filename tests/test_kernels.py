@@ -57,21 +57,6 @@ def test_kernels_are_annotated() -> None:
     assert not bare
 
 
-def test_kernels_hold_no_functions() -> None:
-    # The compiler does not look for any: transom/_system/lean_compiler.py.
-    inner = (*Function.__args__, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.With)
-    holding, seen = set(), 0
-    for path, function in functions():
-        if decorators(function) & DECORATORS:
-            inside = [each for each in ast.walk(function) if isinstance(each, inner) and each is not function]
-            called = [ast.unparse(each.func) for each in ast.walk(function) if isinstance(each, ast.Call)]
-            seen += 1
-            if inside or {"reduce", "functools.reduce", "literal_unroll"} & {*called}:
-                holding.add(f"{path.stem}.{function.name}")
-    assert seen > 300
-    assert not holding
-
-
 def test_kernels_without_reference_counts_make_no_arrays() -> None:
     # The compiler refuses one that does, in itself or in what it calls, unless another kernel has had that compiled.
     kernels, imported = {}, {}

@@ -88,7 +88,7 @@ def test_commands_need_no_compiler(installed: Path, command: str, tmp_path: Path
     answer, compiler = run(installed, command, tmp_path)
     assert not compiler
     assert answer
-    assert not list(tmp_path.rglob("*.nbi"))
+    assert not list(tmp_path.rglob("*.nbc"))
 
 
 def test_it_runs_where_there_is_no_home_and_nothing_can_be_written(installed: Path) -> None:

@@ -251,12 +251,12 @@ def test_planted_kernels_are_not_run(common: Path, how: str) -> None:
     environment = {"XDG_CACHE_HOME": str(cache), "HOME": str(common)}
     command = [sys.executable, "-W", "ignore", "-c", SORT]
     subprocess.run(command, env=environment, check=True, capture_output=True)
-    indices = list(kernels.glob("*.nbi"))
-    assert indices
-    for path in kernels.glob("*.nb[ic]"):
+    planted = list(kernels.glob("*.nbc"))
+    assert planted
+    for path in planted:
         path.write_bytes(pickle.dumps(Planted(mark)))
     if how == "files of a stranger":
-        for path in kernels.glob("*.nb[ic]"):
+        for path in planted:
             give(path)
     elif how == "folder of a stranger":
         give(cache)
@@ -280,8 +280,8 @@ def test_planted_kernels_are_not_run(common: Path, how: str) -> None:
         assert done.stderr
     else:
         assert all(f"removed, because {kernels}" in line for line in done.stderr.splitlines())
-        assert len(done.stderr.splitlines()) == len(indices)
-        assert {path.owner() for path in kernels.glob("*.nb[ic]") if path.suffix == ".nbi"} == {"root"}
+        assert len(done.stderr.splitlines()) == len(planted)
+        assert {path.owner() for path in planted} == {"root"}
     pickle.loads(pickle.dumps(Planted(mark)))  # noqa: S301
     assert mark.exists()  # it was one that runs
 

@@ -65,8 +65,6 @@ def _sweep(folder: Path) -> None:
         return
     swept.unlink(missing_ok=True)
     swept.touch()
-    used = {path.stem for path in folder.glob("*.nbi") if path.stat().st_mtime >= now - _FORGET}
     for path in folder.glob("*.nb[ic]"):
-        stem = path.stem if path.suffix == ".nbi" else path.stem.rpartition(".")[0]
-        if stem not in used and path.stat().st_mtime < now - _FORGET:
+        if path.stat().st_mtime < now - _FORGET:
             path.unlink(missing_ok=True)
