@@ -21,8 +21,6 @@ LEFT = {
     ("bench/run/isolation.py", "_config"),
     *(("learned/repair/training.py", each) for each in ("_last_episode_starts", "_last_obs", "_n_updates")),
     *(("learned/repair/vector_env.py", each) for each in ("_get_indices", "_reset_options", "_reset_seeds")),
-    ("cli/output/help.py", "_usage_display_name"),
-    ("cli/options/plain.py", "_TyperParameter"),
 }
 """Module and private name of others that are still used; the list may only shrink."""
 

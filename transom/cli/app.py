@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from transom.cli.options.digits import with_digits
 from transom.cli.options.output import with_output_options
-from transom.cli.options.plain import take_plain_values
 from transom.cli.output.help import explain
 from transom.errors import SpecError
 
@@ -54,7 +54,6 @@ def command_line(arguments: Sequence[str] | None = None) -> Any:
 
     Without a line, every command.
     """
-    take_plain_values()
     return _put_together(_COMMANDS if arguments is None else tuple(_named(arguments)))
 
 
@@ -82,7 +81,7 @@ def _put_together(names: tuple[str, ...]) -> Any:
             app.add_typer(groups[group], name=group)
         command = getattr(place, f"{inner}_command", None) or place.command
         groups[group].command(inner, cls=getattr(place, "Parser", None))(command)
-    return explain(with_output_options(get_command(app)))
+    return explain(with_output_options(with_digits(get_command(app))))
 
 
 def _named(arguments: Sequence[str]) -> Sequence[str]:

@@ -31,7 +31,8 @@ def explain(command: Any) -> Any:
             parameter.metavar = parameter.metavar or parameter.name.upper()
             parameter.display_type_rich = lambda ctx: None  # its name says enough
             shown = parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]"
-            parameter._usage_display_name = partial(str, shown + "..." * (parameter.nargs != 1))
+            shown += "..." * (parameter.nargs != 1)
+            parameter.get_usage_pieces = partial(_usage, shown)
         elif parameter.metavar is None and not parameter.is_flag:
             annotation = parameter.type_descriptor.annotation
             kind = next(iter(get_args(annotation)), annotation)  # of one value, where several may be given
@@ -56,6 +57,10 @@ def _keep_whole(command: Any) -> None:
         parameter.get_help_record = partial(_whole_record, parameter.get_help_record)
     made = command.get_help
     command.get_help = lambda context: made(context).replace(_UNBROKEN, _HYPHEN)
+
+
+def _usage(shown: str, _: Any) -> list[str]:
+    return [shown]
 
 
 def _whole_record(made: Callable[[Any], Any], context: Any) -> Any:
