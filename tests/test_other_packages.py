@@ -18,6 +18,7 @@ DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_field_defaults", "_ex
 """Names with an underscore that are documented: those of named tuples, ``os._exit``, and what notebooks ask for."""
 
 LEFT = {
+    ("_system/signals.py", "_signal"),  # says why
     ("bench/run/isolation.py", "_config"),
     *(("learned/repair/training.py", each) for each in ("_last_episode_starts", "_last_obs", "_n_updates")),
     *(("learned/repair/vector_env.py", each) for each in ("_get_indices", "_reset_options", "_reset_seeds")),
