@@ -33,8 +33,6 @@ SOLVERS = (
     "dp",
     "cpsat",
     "scip",
-    "ortools-knapsack",
-    "ortools-knapsack:algorithm=divide-and-conquer",
 )
 
 
@@ -104,7 +102,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--instances", type=int, default=3, help="instances per class and size")
     parser.add_argument("--solvers", nargs="+")
-    parser.add_argument("--cpu", action="store_true", help="count CPU time of this process; not with ortools-knapsack")
+    parser.add_argument("--cpu", action="store_true", help="count CPU time of this process")
     parser.add_argument("--hard", action="store_true", help="CPU time of proofs instead, by default of primal-dual")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the instances of --hard")
     parser.add_argument("--classes", nargs="+", choices=list(CLASSES), default=[], help="of --hard, by default all")

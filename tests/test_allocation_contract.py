@@ -328,7 +328,6 @@ def test_an_interrupt_gets_through() -> None:
     runs = [
         ("static", "scas-scip"),
         ("static", "scas-flow"),
-        ("static", "scas-flow:backend=scip"),
         ("static", "scas-cpsat"),
         ("free", "free-cpsat"),
         ("dense", "free-exact"),
@@ -348,7 +347,7 @@ def test_other_problems_and_rules_are_refused() -> None:
 
 WRONG = [
     "scas-dp:memory=0",
-    "scas-flow:backend=magic",
+    "scas-flow:backend=scip",
     "sa.allocation:steps=0",
     "sa.allocation:acceptance=never",
     "sa.allocation:tmin=0",

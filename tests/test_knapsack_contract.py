@@ -24,12 +24,9 @@ SOLVERS = [
     for name in registry.names(registry.SOLVERS)
     if issubclass(Knapsack, registry.load(registry.SOLVERS, name, Knapsack).solves)
 ]
-EXACT = ("auto", "dp", "primal-dual", "scip", "cpsat", "ortools-knapsack")
+EXACT = ("auto", "dp", "primal-dual", "scip", "cpsat")
 VARIANTS = [
     *SOLVERS,
-    "ortools-knapsack:algorithm=dp",
-    "ortools-knapsack:algorithm=64items",
-    "ortools-knapsack:algorithm=divide-and-conquer",
     "primal-dual:memory=1",
     "cpsat:presolve=0",
     "sa:steps=1000",
@@ -259,7 +256,7 @@ def busy(name: str) -> tuple[Knapsack, Any]:
 
 
 def test_an_interrupt_gets_through() -> None:
-    names = ["scip", "cpsat", "ortools-knapsack", "sa", "auto"]
+    names = ["scip", "cpsat", "sa", "auto"]
     assert interrupted(busy, [[name] for name in names]) == [f"{name} interrupted" for name in names]
 
 
@@ -277,8 +274,6 @@ REFUSED: list[tuple[str, Knapsack, str]] = [
     ("dp:memory=1", problem(2000), r"solver 'dp' .* more than memory=1"),
     ("scip", Knapsack([2**53, 1], [1, 1], 1), r"solver 'scip' .* the values add up to 9007199254740993"),
     ("scip", Knapsack([1, 1], [2**53, 1], 1), r"solver 'scip' .* the weights add up to"),
-    ("ortools-knapsack:algorithm=64items", problem(100), r"at most 64 items, 100 are undecided"),
-    ("ortools-knapsack:algorithm=dp", Knapsack([9, 8], [10**9, 10**9 - 1], 10**9), r"1000000001 capacities"),
 ]
 
 
@@ -293,8 +288,6 @@ WRONG = [
     "dp:memory=much",
     "primal-dual:memory=-1",
     "primal-dual:thin=perhaps",
-    "ortools-knapsack:algorithm=magic",
-    "ortools-knapsack:memory=0",
     "sa:steps=0",
     "sa:initial=0.1,final=0.2",
     "sa:final=0",

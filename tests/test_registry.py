@@ -102,3 +102,9 @@ def test_labels_of_one_name_state_the_settings_that_differ() -> None:
     assert labels("nwp:solver=[sa:steps=10],size=2", "nwp:size=2") == ["nwp-solver-sa-steps-10", "nwp"]
     assert labels("a=mars:min=1", "mars:min=2") == ["a", "mars"]
     assert labels("fcfs", "fcfs") == ["fcfs", "fcfs"]
+
+
+def test_what_is_gone_says_what_to_use_instead() -> None:
+    with pytest.raises(SpecError, match=r"no solver 'ortools-knapsack' any more: use 'cpsat'"):
+        make(SOLVERS, "ortools-knapsack:algorithm=dp")
+    assert "ortools-knapsack" not in names(SOLVERS)

@@ -52,6 +52,9 @@ _WORDS = {
 }
 
 
+_GONE = {SOLVERS: {"ortools-knapsack": "use 'cpsat', which is of OR-Tools too, or 'primal-dual', which is faster"}}
+"""Names of earlier versions, and what to use instead."""
+
 _LISTED = 10  # of the names that are known, in an error
 _LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 _LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
@@ -61,7 +64,10 @@ _LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
 def _entries() -> dict[str, dict[str, EntryPoint]]:
     """Entries by group and name, all at once: finding them reads a file of every package that is installed."""
     installed = entry_points()
-    return {group: {entry.name: entry for entry in installed.select(group=group)} for group in _WORDS}
+    return {
+        group: {entry.name: entry for entry in installed.select(group=group) if entry.name not in _GONE.get(group, ())}
+        for group in _WORDS
+    }
 
 
 def names(group: str) -> list[str]:
@@ -77,6 +83,8 @@ def entries(group: str, name: str) -> list[str]:
     SpecError : the name is unknown.
     """
     found = sorted(entry for entry in _entries()[group] if _stem(entry) == name)
+    if not found and (instead := _GONE.get(group, {}).get(name)):
+        raise SpecError(f"there is no {_WORDS.get(group, group)} {name!r} any more: {instead}")
     if not found:
         raise unknown(_WORDS.get(group, group), name, names(group))
     return found

@@ -88,8 +88,8 @@ def solve(
     seed : >= 0; the same seed and an iteration budget give the same answer in any process.
     start : a feasible solution to begin with; the result is never worse.
     threads : how many threads the solver may use, > 0.
-    clock : what seconds are read from [s]; :func:`time.process_time` counts the CPU time of this process and of the
-        workers that its solvers ask, for measurements on machines that are busy otherwise.
+    clock : what seconds are read from [s]; :func:`time.process_time` counts the CPU time of this process, for
+        measurements on machines that are busy otherwise.
 
     Returns
     -------

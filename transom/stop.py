@@ -124,8 +124,7 @@ class Budget:
     ----------
     stop : the criteria.
     threads : how many threads a solver may use.
-    clock : the source of the time; in place of :func:`time.process_time` one that also counts the CPU time of the
-        worker processes that solvers ask.
+    clock : the source of the time; in place of :func:`time.process_time` one that is never coarse.
     solution, value : the incumbent and its value; None before the first solution.
     bound : the best proved bound so far; None while nothing is proved.
     infeasible : whether a solver proved that no solution exists.

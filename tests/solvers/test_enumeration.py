@@ -70,7 +70,7 @@ KINDS = {
         random_knapsack,
         best_knapsack,
         ("dp", "primal-dual"),
-        ("cpsat", "scip", "ortools-knapsack", "ortools-knapsack:algorithm=dp"),
+        ("cpsat", "scip"),
         ("greedy", "sa", "ga"),
     ),
     "selection": Kind(
@@ -84,7 +84,7 @@ KINDS = {
         allocations("static", 9),
         allocation_cases.optimum,
         ("scas-dp", "scas-lagrangian"),
-        ("scas-cpsat", "scas-flow", "scas-flow:backend=scip", "scas-scip"),
+        ("scas-cpsat", "scas-flow", "scas-scip"),
         ("best-fit", "sequential", "sa", "ga", "dp-polish"),
     ),
     "dcas": Kind(
@@ -104,7 +104,7 @@ KINDS = {
         path_cases.random_path,
         path_cases.least_cost,
         ("csp-dp", "csp-lagrangian"),
-        ("csp-cpsat", "csp-flow", "csp-flow:backend=scip", "csp-scip", "csp-networkx"),
+        ("csp-cpsat", "csp-flow", "csp-scip", "csp-networkx"),
         ("sa",),
     ),
     "joint": Kind(

@@ -18,8 +18,8 @@ from transom.models.allocation import Rule
 from transom.models.hop_cost import HopCost
 from transom.result import Result
 
-STATIC = ("scas-dp", "scas-flow", "scas-flow:backend=scip", "scas-cpsat", "scas-scip", "scas-lagrangian")
-PATH = ("csp-dp", "csp-flow", "csp-flow:backend=scip", "csp-cpsat", "csp-scip", "csp-networkx", "csp-lagrangian")
+STATIC = ("scas-dp", "scas-flow", "scas-cpsat", "scas-scip", "scas-lagrangian")
+PATH = ("csp-dp", "csp-flow", "csp-cpsat", "csp-scip", "csp-networkx", "csp-lagrangian")
 FREE = ("free-exact", "free-cpsat")
 NATIVE = (
     *(spec for spec in (*STATIC, *PATH) if spec.partition(":")[0].partition("-")[2] not in ("dp", "lagrangian")),

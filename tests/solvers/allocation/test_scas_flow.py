@@ -1,9 +1,6 @@
-"""The flow with count rows: both back ends against enumeration, wrap-around, what MathOpt keeps back."""
+"""The flow with count rows: against enumeration, wrap-around, limits."""
 
 from __future__ import annotations
-
-import os
-import signal
 
 import numpy as np
 import pytest
@@ -11,15 +8,14 @@ from hypothesis import given, settings
 
 from tests.allocation_cases import allocations, figure_2, random_allocation
 from transom import Stop, registry, solve
-from transom.errors import SpecError, UnsupportedError
-from transom.models import AUTHORS, PAPER, Allocation, FatTree
+from transom.errors import UnsupportedError
+from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 from transom.reductions import packing
+from transom.solvers.allocation import scas_flow
 from transom.solvers.allocation.scas_flow import _flow, _values
-from transom.solvers.backends import worker_process
 from transom.stop import Budget
 
 ENDLESS = Stop(seconds=600)
-BACK_ENDS = ("highs", "scip")
 
 
 @settings(max_examples=30, deadline=None)
@@ -44,69 +40,49 @@ def test_a_solution_is_a_flow(problem: Allocation) -> None:
 def test_a_job_as_large_as_all_there_is() -> None:
     for wrap in (False, True):
         problem = Allocation(FatTree.k_ary(4), np.arange(16), [16], wrap=wrap)
-        for backend in BACK_ENDS:
-            result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
-            assert (result.status, result.error) == ("optimal", None)
+        result = solve(problem, "scas-flow", ENDLESS)
+        assert (result.status, result.error) == ("optimal", None)
 
 
-@pytest.mark.parametrize("backend", BACK_ENDS)
-def test_limits_reach_the_back_end(backend: str) -> None:
-    spec = f"scas-flow:backend={backend}"
+def test_limits_reach_the_back_end() -> None:
     problem = random_allocation(np.random.default_rng(2), "static", 150, 6, wrap=True, cost=PAPER, load=0.9)
-    best = solve(problem, spec, ENDLESS)
+    best = solve(problem, "scas-flow", ENDLESS)
     assert best.status == "optimal"
     assert best.value is not None
-    wide = solve(problem, spec, Stop(seconds=20, gap=0.9))
+    wide = solve(problem, "scas-flow", Stop(seconds=20, gap=0.9))
     assert wide.reason in ("gap", "proof")
-    near = solve(problem, spec, Stop(seconds=20, target=1.5 * best.value))
+    near = solve(problem, "scas-flow", Stop(seconds=20, target=1.5 * best.value))
     assert near.reason in ("target", "proof")
-    again = [solve(problem, spec, Stop(iterations=50), seed=3) for _ in range(2)]
+    again = [solve(problem, "scas-flow", Stop(iterations=50), seed=3) for _ in range(2)]
     assert again[0].value == again[1].value
-    kept = solve(problem, spec, Stop(seconds=20, iterations=1), start=best.solution)
+    kept = solve(problem, "scas-flow", Stop(seconds=20, iterations=1), start=best.solution)
     assert kept.value == best.value
 
 
-def workers() -> list[int]:
-    return [each._process.pid for (_, script, _), each in worker_process._idle if script.name == "highs_process.py"]
-
-
-def test_the_worker_is_used_again_and_a_dead_one_is_replaced() -> None:
-    solve(figure_2(), "scas-flow")
-    before = workers()
-    assert solve(figure_2(), "scas-flow").status == "optimal"
-    assert workers() == before
-    for pid in before:
-        os.kill(pid, signal.SIGKILL)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    assert solve(figure_2(), "scas-flow").status == "optimal"
-    assert workers() != before
-
-
-def test_wrong_back_ends_and_rules_are_refused() -> None:
-    for name in ("scas-flow", "csp-flow"):
-        with pytest.raises(SpecError, match=r"expected highs\|scip, got 'glop'"):
-            registry.make(registry.SOLVERS, f"{name}:backend=glop")
+def test_other_rules_and_large_models_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="its rule is dynamic, not static"):
         solve(figure_2().with_rule("dynamic"), "scas-flow")
+    large = Allocation(FatTree.uniform(5000, 10, 100), np.arange(5000), np.array([5, 6, 7, 8]), wrap=False)
+    with pytest.raises(UnsupportedError, match="up to 25000 columns, more than 20000"):
+        solve(large, "scas-flow")
+    with pytest.raises(UnsupportedError, match="up to 25000 columns, more than 20000"):
+        solve(ConstrainedPath.from_allocation(large), "csp-flow")
 
 
 def test_whole_costs_are_proved_exactly() -> None:
     problem = random_allocation(np.random.default_rng(9), "static", 80, 5, wrap=True, cost=AUTHORS, load=0.9)
-    for backend in BACK_ENDS:
-        result = solve(problem, f"scas-flow:backend={backend}", ENDLESS)
-        assert result.status == "optimal"
-        assert isinstance(result.bound, int)
+    result = solve(problem, "scas-flow", ENDLESS)
+    assert result.status == "optimal"
+    assert isinstance(result.bound, int)
 
 
 def test_a_model_that_highs_could_not_presolve_in_time_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    idle = np.sort(rng.choice(2000, 1000, replace=False))
+    idle = np.sort(rng.choice(2000, 600, replace=False))
     problem = Allocation(FatTree.uniform(2000, 10, 100), idle, np.arange(10, 30))
-    asked = []
-    monkeypatch.setattr(worker_process.WorkerProcess, "ask", lambda *args: asked.append(args))
+    monkeypatch.setattr(scas_flow, "_by_highs", lambda *_: pytest.fail("it is asked"))
     budget = Budget(Stop(seconds=0.1), problem, clock=lambda: 0.0)  # the machine may be as slow as it likes
     registry.make(registry.SOLVERS, "scas-flow", Allocation)(problem, budget, rng)
-    assert not asked
     assert budget.ran_short
     assert budget.value is not None
     assert "longer to presolve" in budget.notes["ended"]

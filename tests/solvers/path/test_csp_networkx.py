@@ -17,7 +17,7 @@ from transom.models import Allocation, ConstrainedPath
 pytestmark = pytest.mark.fast
 
 ENDLESS = Stop(seconds=600)
-SPECS = ("csp-networkx", "csp-scip", "csp-flow", "csp-flow:backend=scip", "csp-cpsat")
+SPECS = ("csp-networkx", "csp-scip", "csp-flow", "csp-cpsat")
 
 
 @settings(max_examples=25, deadline=None)

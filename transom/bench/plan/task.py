@@ -24,8 +24,7 @@ budget; ``memory``: it was ended beyond the memory limit; ``crash``: its process
 """
 
 Clock = Literal["wall", "cpu"]
-"""What the seconds of a budget are read from: ``wall`` time, or the ``cpu`` time of the process of the run and of the
-workers that it asks."""
+"""What the seconds of a budget are read from: ``wall`` time, or the ``cpu`` time of the process of the run."""
 
 CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": cpu_time}
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from transom._system.collector import collector_paused
-from transom.errors import SpecError
 from transom.models.allocation import Allocation
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.shortest_path import ConstrainedPath
@@ -27,19 +23,14 @@ from transom.solvers.allocation.packing_search import (
     sorted_blocks,
     warm_packing,
 )
-from transom.solvers.backends import highs_process as worker
 from transom.solvers.backends.float_bounds import close, prove
-from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred
-from transom.solvers.backends.scip import scip_model, search_scip
-from transom.solvers.backends.worker_process import WorkerProcess, borrowed_worker
+from transom.solvers.backends.native import defer_destructors, import_back_end, run_deferred, run_native
 from transom.solving import presolve
 from transom.stop import Budget
 
-BackEnd = Literal["highs", "scip"]
-
-_PER_COLUMN, _PER_ENTRY = 4e-6, 3e-7  # what it takes PySCIPOpt to make one, about [s]
-_AT_LEAST = 6e-6  # what HiGHS takes at least, for each column, before it knows anything: mostly its presolve [s]
-_GRACE = 0.02  # how long past the budget an answer may take that HiGHS' own limit brought about [s]
+_MOST = 20_000  # columns, beyond which HiGHS is late by more than a tenth of a second
+_PER_COLUMN = 1e-5  # what HiGHS takes at least before it knows anything: to build the model, and its presolve [s]
+_MARGIN = 0.003  # what it takes to end and to read its answer [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +52,9 @@ class ScasFlow:
     rounded up where costs are whole; where they are not, *optimal* means that the search is closed and its
     bound within that slack of the value. An iteration is a node of the search; one thread.
 
-    Parameters
-    ----------
-    backend : ``highs``, the HiGHS that comes with OR-Tools. As it cannot be interrupted everywhere, it runs in a
-        worker process that is started once, reused, and killed when the budget ends or
-        the user interrupts; its answer and bound come at the end, by its own time limit at the latest
-        (``stall`` does not apply). ``scip``: SCIP through PySCIPOpt, which reports on the way.
-
-    Raises
-    ------
-    SpecError : the back end is unknown.
+    HiGHS, which comes with OR-Tools, is asked through MathOpt. It cannot be interrupted, hence ends by its own limit
+    of the wall clock, and its answer and bound come at the end (``stall`` does not apply). Models of more columns than
+    it can end in time are refused.
 
     References
     ----------
@@ -79,45 +63,31 @@ class ScasFlow:
 
     name: ClassVar[str] = "scas-flow"
     solves: ClassVar[type] = Allocation
-    needs: ClassVar[tuple[str, ...]] = ("ortools", "pyscipopt")
-
-    backend: BackEnd = "highs"
-
-    def __post_init__(self) -> None:
-        if self.backend not in get_args(BackEnd):
-            raise SpecError(f"{self.name}: unknown back end {self.backend!r}. Known: {', '.join(get_args(BackEnd))}")
+    needs: ClassVar[tuple[str, ...]] = ("ortools",)
 
     def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
-        """Every static allocation."""
-        return refused_rule(problem)
+        """None for a static allocation or a path whose model is not too large."""
+        if refused := refused_rule(problem):
+            return refused
+        sizes, _, length, _ = packing.shape(problem)
+        columns = length * (1 + len(sizes))
+        return None if columns <= _MOST else f"its model would have up to {columns} columns, more than {_MOST}"
 
     def warm_up(self) -> None:
-        """Start a worker or import SCIP, and compile what packs and unpacks."""
-        if self.backend == "highs":
-            with _worker():
-                pass
-        else:
-            import_back_end("pyscipopt")
+        """Import MathOpt, and compile what packs and unpacks."""
+        import_back_end("ortools.math_opt.python.mathopt")
         warm_packing()
         run_deferred()
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
     ) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), self.backend)
+        _solve(problem, budget, int(rng.integers(2**31)))
 
 
 @dataclass(frozen=True, slots=True)
 class CspFlow(ScasFlow):
     """The model of ``scas-flow`` on the constrained path, without arcs that wrap around.
-
-    Parameters
-    ----------
-    backend : as there.
-
-    Raises
-    ------
-    SpecError : the back end is unknown.
 
     References
     ----------
@@ -140,46 +110,29 @@ class _Flow(NamedTuple):
     value: FloatArray
 
 
-def _worker() -> AbstractContextManager[WorkerProcess]:
-    return borrowed_worker(Path(worker.__file__))
-
-
-def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, backend: str) -> None:
+def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> None:
     if presolve(problem, budget):
         return
-    began = budget.seconds()
     packed = packing.apply(problem)
     if has_no_arc(packed):
         budget.prove_infeasible()
         return
-    if budget.done():
-        answer_greedily(problem, packed, budget)  # building the model counts
-        return
     columns = packed.length + int(np.isfinite(packed.costs).sum())
-    if backend == "highs" and budget.short(columns * _AT_LEAST):
+    if budget.done() or budget.short(columns * _PER_COLUMN + _MARGIN):
         why = f"a model of {columns} columns takes longer to presolve than there is time"
-        answer_greedily(problem, packed, budget, why)
-        return
-    if backend == "scip" and budget.short(columns * _PER_COLUMN):
-        why = f"a model of {columns} columns takes longer to build than there is time"
-        answer_greedily(problem, packed, budget, why)
+        answer_greedily(problem, packed, budget, None if budget.reason == "time" else why)
         return
     unit = cost_unit(packed.costs)
     flow = _flow(packed, unit)
     first = None if budget.solution is None else _values(packed, flow, *sorted_blocks(problem, packed, budget.solution))
-    defer_destructors(flow)
-    # To hand the model over, which cannot be cut short, takes about as long as to build it.
-    if budget.done() or budget.short(budget.seconds() - began):
-        why = f"a model of {columns} columns takes longer to hand over than there is time"
-        answer_greedily(problem, packed, budget, None if budget.reason == "time" else why)
-        return
+    found: list[Any] = []
 
-    def read(used: BoolArray) -> Any:
-        arcs = np.flatnonzero(used[packed.length :])
-        return packing.invert(problem, flow.row[arcs], flow.start[arcs])
+    def search() -> None:
+        found.append(_by_highs(packed, flow, first, budget, seed, unit))
 
-    search = _by_highs if backend == "highs" else _by_scip
-    search(packed, flow, first, read, budget, seed, unit)
+    run_native(search, lambda: None, budget)
+    if found:
+        _hand_over(problem, packed, flow, found[0], budget, unit)
     if not budget.infeasible:
         answer_greedily(problem, packed, budget)
 
@@ -215,106 +168,80 @@ def _values(packed: Packing, flow: _Flow, row: IntArray, start: IntArray) -> Boo
 
 
 def _by_highs(
-    packed: Packing,
-    flow: _Flow,
-    first: BoolArray | None,
-    read: Callable[[BoolArray], Any],
-    budget: Budget,
-    seed: int,
-    unit: float,
-) -> None:
-    nodes = budget.iterations_left()
-    count = len(flow.costs)
-    whole = np.arange(count) >= packed.length
-    slack = float_slack(packed, unit)
-    programme = worker.Programme(
-        flow.costs,
-        flow.equals,
-        flow.where,
-        flow.column,
-        flow.value,
-        whole,
-        first,
-        -1 if nodes is None else nodes,
-        seed,
-        budget.stop.gap or 0.0,
-        -math.inf if budget.stop.target is None else budget.stop.target / unit,
-    )
-    question = worker.pack(programme, budget.seconds_left(), budget.wall)
-    defer_destructors(question)
-    with _worker() as process:
-        answer = process.ask(question, worker.ANSWER.size + count, budget, _GRACE)
-    if not answer:
-        return
-    status, bound, used = worker.ANSWER.unpack_from(answer)
-    budget.spend(used)
-    if status == worker.INFEASIBLE:
-        budget.prove_infeasible()
-        return
-    if status in (worker.OPTIMAL, worker.FEASIBLE):
-        budget.found(read(np.frombuffer(answer, np.bool_, count, worker.ANSWER.size)))
-    if math.isfinite(bound):
-        (close if status == worker.OPTIMAL else prove)(budget, bound * unit, packed.whole, slack)
-    if status != worker.OPTIMAL and not budget.done():
-        budget.notes["ended"] = "by its own time limit"  # which it meets with a margin
+    packed: Packing, flow: _Flow, first: BoolArray | None, budget: Budget, seed: int, unit: float
+) -> tuple[Any, BoolArray | None]:
+    """What HiGHS says, and which columns it chose, if it has a solution."""
+    from ortools.math_opt.python import mathopt
+    from ortools.math_opt.solvers import highs_pb2
 
-
-def _by_scip(
-    packed: Packing,
-    flow: _Flow,
-    first: BoolArray | None,
-    read: Callable[[BoolArray], Any],
-    budget: Budget,
-    seed: int,
-    unit: float,
-) -> None:
-    if budget.short(len(flow.costs) * _PER_COLUMN + len(flow.where) * _PER_ENTRY):
-        budget.notes["ended"] = f"a model of {len(flow.costs)} columns takes longer to build than there is time"
-        return
-    model = scip_model(seed)
-    with collector_paused():
-        variables = _scip_columns(model, packed, flow, first, budget)
-    if variables is None:
-        return
-    n = packed.length
-    slack = float_slack(packed, unit)
-
-    def values(value: Callable[[Any], float]) -> Any:
-        used = np.zeros(len(variables), np.bool_)
-        used[n:] = [value(variable) > 0.5 for variable in variables[n:]]
-        return read(used)
-
-    status, bound = search_scip(model, budget, values, packed.whole, slack, unit)
-    if bound is not None:
-        close(budget, bound, packed.whole, slack)
-    elif status == "infeasible":
-        budget.prove_infeasible()
-
-
-def _scip_columns(
-    model: Any, packed: Packing, flow: _Flow, first: BoolArray | None, budget: Budget
-) -> list[Any] | None:
-    """Fill the model; its variables, or None when time is over before."""
-    from pyscipopt import quicksum
-
-    n, costs = packed.length, flow.costs.tolist()
-    variables = [model.addVar("", vtype="C", lb=0.0, ub=1.0) for _ in range(n)]
-    model.data = variables  # freed with the model, outside the budget
-    for begin in range(n, len(costs), 1000):
-        variables.extend(model.addVar("", vtype="B", obj=cost) for cost in costs[begin : begin + 1000])
-        if budget.done():
-            return None
-    order = np.argsort(flow.where, kind="stable")
-    ends = np.searchsorted(flow.where[order], np.arange(len(flow.equals) + 1)).tolist()
-    column, value = flow.column[order].tolist(), flow.value[order].tolist()
-    for at, equals in enumerate(flow.equals.tolist()):
-        terms = (value[k] * variables[column[k]] for k in range(ends[at], ends[at + 1]))
-        model.addCons(quicksum(terms) == equals)
-        if budget.done():
-            return None
+    model = mathopt.Model.from_model_proto(_programme(packed, flow))
+    variables = list(model.variables())
+    hints = mathopt.ModelSolveParameters()
     if first is not None:
-        solution = model.createSol()
-        for k in np.flatnonzero(first).tolist():
-            model.setSolVal(solution, variables[k], 1.0)
-        model.addSol(solution)
-    return variables
+        values = dict(zip(variables, first.astype(float).tolist(), strict=True))
+        hints.solution_hints = [mathopt.SolutionHint(variable_values=values)]
+    options = highs_pb2.HighsOptionsProto(int_options={"threads": 1}, string_options={"parallel": "off"})
+    if budget.stop.target is not None:
+        options.double_options["objective_target"] = budget.stop.target / unit
+    limits = mathopt.SolveParameters(
+        random_seed=seed,
+        relative_gap_tolerance=budget.stop.gap or 0.0,
+        absolute_gap_tolerance=0.0,
+        node_limit=budget.iterations_left(),
+        highs=options,
+    )
+    left = budget.seconds_left() - _MARGIN
+    if math.isfinite(left):
+        limits.time_limit = datetime.timedelta(seconds=max(1e-3, left))
+    result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=limits, model_params=hints)
+    defer_destructors(model, variables, result)
+    has = result.has_primal_feasible_solution()
+    return result, np.array(result.variable_values(variables)) > 0.5 if has else None
+
+
+def _programme(packed: Packing, flow: _Flow) -> Any:
+    from ortools.math_opt import model_pb2
+
+    proto, count = model_pb2.ModelProto(), len(flow.costs)
+    proto.variables.ids.extend(range(count))
+    proto.variables.lower_bounds.extend([0.0] * count)
+    proto.variables.upper_bounds.extend([1.0] * count)
+    proto.variables.integers.extend((np.arange(count) >= packed.length).tolist())
+    dear = np.flatnonzero(flow.costs)
+    proto.objective.linear_coefficients.ids.extend(dear.tolist())
+    proto.objective.linear_coefficients.values.extend(flow.costs[dear].tolist())
+    proto.linear_constraints.ids.extend(range(len(flow.equals)))
+    proto.linear_constraints.lower_bounds.extend(flow.equals.tolist())
+    proto.linear_constraints.upper_bounds.extend(flow.equals.tolist())
+    order = np.lexsort((flow.column, flow.where))
+    proto.linear_constraint_matrix.row_ids.extend(flow.where[order].tolist())
+    proto.linear_constraint_matrix.column_ids.extend(flow.column[order].tolist())
+    proto.linear_constraint_matrix.coefficients.extend(flow.value[order].tolist())
+    return proto
+
+
+def _hand_over(
+    problem: Allocation | ConstrainedPath,
+    packed: Packing,
+    flow: _Flow,
+    found: tuple[Any, BoolArray | None],
+    budget: Budget,
+    unit: float,
+) -> None:
+    from ortools.math_opt.python.mathopt import TerminationReason
+
+    result, used = found
+    reason, slack = result.termination.reason, float_slack(packed, unit)
+    budget.spend(result.solve_stats.node_count)
+    if reason in (TerminationReason.INFEASIBLE, TerminationReason.INFEASIBLE_OR_UNBOUNDED):
+        budget.prove_infeasible()
+        return
+    if used is not None:
+        arcs = np.flatnonzero(used[packed.length :])
+        budget.found(packing.invert(problem, flow.row[arcs], flow.start[arcs]))
+    bound = result.termination.objective_bounds.dual_bound
+    if math.isfinite(bound):
+        optimal = reason == TerminationReason.OPTIMAL
+        (close if optimal else prove)(budget, bound * unit, packed.whole, slack)
+    if reason != TerminationReason.OPTIMAL and not budget.done():
+        budget.notes["ended"] = "by its own time limit"  # which it meets with a margin
