@@ -29,8 +29,8 @@ from transom.models import Allocation
 from transom.models.allocation import Rule
 from transom.models.arrays import BoolArray, FloatArray
 from transom.rng import stream
+from transom.solvers.auto.auto import share_of
 from transom.solvers.auto.schedules import solvers_for
-from transom.solvers.auto.sub_budget import SubBudget
 from transom.solving import presolve, refusal, warm_up
 from transom.stop import Budget
 
@@ -68,7 +68,7 @@ class Schedule:
             return
         for solver, share in self.steps:
             if refusal(solver, problem) is None:
-                part = budget if share == 1 else SubBudget(problem, budget, share)
+                part = budget if share == 1 else share_of(budget, share)
                 solver(problem, part, rng, start=budget.solution)
             if budget.done():
                 return

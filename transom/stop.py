@@ -189,6 +189,39 @@ class Budget:
         """A budget of its own, on the same clock, for a solver that is called by a solver; it starts now."""
         return stop.start(problem, self.threads, self.clock)
 
+    def part(
+        self,
+        problem: Problem | None = None,
+        *,
+        seconds: float | None = None,
+        iterations: int | None = None,
+        stall: int | None = None,
+        found: Callable[[Any], Any] | None = None,
+        prove: Callable[[float], Any] | None = None,
+    ) -> Budget:
+        """A part of what is left, for one of several solvers that share this budget; it ends when the whole does.
+
+        What it spends and notes counts for the whole, and so does a proof that there is no solution.
+
+        Parameters
+        ----------
+        problem : another one that the solver solves on the way; by default that of the whole, which then judges what
+            is found and proved.
+        seconds, iterations : at most so much of what is left; all of it by default.
+        stall : its own limit in place of that of the whole.
+        found, prove : called with each better solution and each better bound of another problem.
+        """
+        limits = [limit for limit in (seconds, self.seconds_left()) if limit is not None and limit < math.inf]
+        counts = [count for count in (iterations, self.iterations_left()) if count is not None]
+        own = Stop(
+            max(min(limits), 1e-9) if limits else None,
+            min(counts, default=None),
+            self.stop.target if problem is None else None,
+            self.stop.gap if problem is None else None,
+            stall,
+        )
+        return _Part(own, self, problem, found, prove)
+
     @contextmanager
     def uncounted(self) -> Iterator[None]:
         """A stretch that the clock does not count: imports and compilation, which no later run has."""
@@ -289,3 +322,60 @@ class Budget:
 
     def _record(self) -> None:
         self.curve.append((self.seconds(), self.value, self.bound))
+
+
+class _Part(Budget):
+    """What :meth:`Budget.part` returns."""
+
+    def __init__(
+        self,
+        stop: Stop,
+        whole: Budget,
+        problem: Problem | None,
+        found: Callable[[Any], Any] | None,
+        prove: Callable[[float], Any] | None,
+    ) -> None:
+        super().__init__(stop, problem or whole._problem, whole.threads, whole.clock)
+        self._whole, self._same, self.notes = whole, problem is None, whole.notes
+        self._on_found, self._on_proved = found, prove
+        self._sync()
+
+    def _sync(self) -> None:
+        if self._same:
+            self.solution, self.value, self.bound = self._whole.solution, self._whole.value, self._whole.bound
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        with self._whole.uncounted(), super().uncounted():
+            yield
+
+    def spend(self, iterations: int = 1) -> None:
+        super().spend(iterations)
+        self._whole.spend(iterations)
+
+    def found(self, solution: Any) -> bool:
+        better = self._whole.found(solution) if self._same else super().found(solution)
+        if better:
+            self._improved_at = self.iterations
+            if self._on_found is not None:
+                self._on_found(solution)
+        self._sync()
+        return better
+
+    def prove(self, bound: float) -> None:
+        before = self.bound
+        if self._same:
+            self._whole.prove(bound)
+        else:
+            super().prove(bound)
+        self._sync()
+        if self._on_proved is not None and self.bound is not None and self.bound != before:
+            self._on_proved(self.bound)
+
+    def prove_infeasible(self) -> None:
+        super().prove_infeasible()
+        self._whole.prove_infeasible()
+
+    def _why(self) -> str | None:
+        self._sync()
+        return super()._why() or self._whole._why()

@@ -23,7 +23,7 @@ ROUNDED = ("scip", "csp-cpsat")
 """These round large numbers, and end without a proof where that leaves a doubt."""
 
 AMPLE = (Stop(), Stop(seconds=600))
-"""Budgets that no small problem uses up; ``auto`` has a table for each."""
+"""Budgets that no small problem uses up; ``auto`` has a schedule for each."""
 
 
 class Kind(NamedTuple):

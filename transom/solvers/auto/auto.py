@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -11,7 +12,6 @@ import numpy as np
 from transom import registry
 from transom.problems import known_type, problem_types, types_of
 from transom.solvers.auto.schedules import LAST_RESORT, Step, schedule, solvers_for
-from transom.solvers.auto.sub_budget import SubBudget
 from transom.solving import presolve, refusal, warm_up
 from transom.stop import Budget, Stop
 
@@ -73,10 +73,18 @@ def _run(problem: Any, budget: Budget, rng: np.random.Generator, start: Any) -> 
             warm_up(solver, kind)
         chose.append(solver.name)
         budget.notes["chose"] = "+".join(chose)
-        part = budget if step.share == 1 else SubBudget(problem, budget, step.share)
+        part = budget if step.share == 1 else share_of(budget, step.share)
         solver(problem, part, rng, start=start if step.anew else budget.solution)
         if budget.done():
             return
+
+
+def share_of(budget: Budget, share: float) -> Budget:
+    """A part of a budget with a share of the time and of the iterations that are left, > 0 and at most 1."""
+    iterations = budget.iterations_left()
+    return budget.part(
+        seconds=share * budget.seconds_left(), iterations=None if iterations is None else math.ceil(share * iterations)
+    )
 
 
 def _taken(steps: list[Step], problem: Any) -> list[tuple[Step, Any]]:

@@ -102,11 +102,9 @@ class WorkflowCpSat(TakesAll):
             return
         joint = _Joint(problem, budget, series, parts)
         while (part := joint.open_part()) is not None and not budget.done():
-            share = budget.seconds_left() / joint.left()
-            stop = Stop(None if share == math.inf else max(share, 1e-9), budget.iterations_left())
-            own = _PartBudget(stop, joint, part)
+            own = joint.budget_of(part, budget.seconds_left() / joint.left())
+            own.found(joint.starts[part] // joint.factor(part))
             _solve(parts[part], own, rng, None)
-            budget.spend(own.iterations)
             joint.tried.add(part)
 
 
@@ -145,6 +143,25 @@ class _Joint:
         """How many are not settled."""
         return sum(self.is_open(part) for part in range(len(self.parts)))
 
+    def factor(self, part: int) -> int:
+        """Ticks of the whole in one of a part."""
+        return self.problem.ticks // self.parts[part].ticks
+
+    def budget_of(self, part: int, seconds: float) -> Budget:
+        """A budget for a part, which reports what it gets."""
+
+        def found(starts: IntArray) -> None:
+            self.starts[part] = np.asarray(starts) * self.factor(part)
+            self.makespans[part] = self.in_ticks(self.parts[part].value(starts))
+            self.report()
+
+        def prove(bound: float) -> None:
+            if (proved := self.in_ticks(bound)) > self.bounds[part]:
+                self.bounds[part] = proved
+                self.report()
+
+        return self.budget.part(self.parts[part], seconds=seconds, found=found, prove=prove)
+
     def report(self) -> None:
         """Hand over the schedule of all parts, one after another, and the sum of their bounds."""
         whole, at = np.zeros(len(self.problem), np.int64), 0
@@ -154,47 +171,6 @@ class _Joint:
         self.budget.found(whole)
         proved = sum(self.bounds)
         self.budget.prove(proved if self.problem.ticks == 1 else proved / self.problem.ticks)
-
-
-class _PartBudget(Budget):
-    """The budget of a part, which passes on what it gets."""
-
-    def __init__(self, stop: Stop, joint: _Joint, part: int) -> None:
-        problem = joint.parts[part]
-        super().__init__(stop, problem, joint.budget.threads, joint.budget.clock)
-        self._joint, self._part = joint, part
-        self._factor = joint.problem.ticks // problem.ticks
-        self.found(joint.starts[part] // self._factor)
-
-    def found(self, solution: Any) -> bool:
-        better = super().found(solution)
-        if better:
-            self._joint.starts[self._part] = np.asarray(self.solution) * self._factor
-            self._joint.makespans[self._part] = self._joint.in_ticks(self.value)
-            self._joint.report()
-        return better
-
-    def prove(self, bound: float) -> None:
-        super().prove(bound)
-        proved = self._joint.in_ticks(self.bound)
-        if proved > self._joint.bounds[self._part]:
-            self._joint.bounds[self._part] = proved
-            self._joint.report()
-
-
-class _SearchBudget(Budget):
-    """The budget of the local search: what it finds is judged once, by the whole budget."""
-
-    def __init__(self, stop: Stop, problem: Workflow, whole: Budget) -> None:
-        super().__init__(stop, problem, whole.threads, whole.clock)
-        self._whole = whole
-        self.solution, self.value, self.bound = whole.solution, whole.value, whole.bound
-
-    def found(self, solution: Any) -> bool:
-        better = self._whole.found(solution)
-        if better:
-            self.solution, self.value, self._improved_at = self._whole.solution, self._whole.value, self.iterations
-        return better
 
 
 def _solve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any) -> None:
@@ -259,11 +235,8 @@ def _by_order(problem: Workflow, windows: Windows, budget: Budget, step: int) ->
 
 def _improve(problem: Workflow, budget: Budget, rng: np.random.Generator, start: Any, share: float, stall: int) -> None:
     """Local search, until it has used up its share of the time, stalls (steps for each task) or meets the bound."""
-    seconds = budget.seconds_left()
-    limit = None if seconds == math.inf else max(share * seconds, 1e-9)
-    part = _SearchBudget(Stop(limit, budget.iterations_left(), stall=stall * len(problem)), problem, budget)
+    part = budget.part(seconds=share * budget.seconds_left(), stall=stall * len(problem))
     registry.make(registry.SOLVERS, "local-search", Workflow).improve(problem, part, rng, start)
-    budget.spend(part.iterations)
 
 
 def _search(
