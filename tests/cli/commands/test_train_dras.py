@@ -235,7 +235,8 @@ def test_folders_that_are_none_or_of_another_training(
     out = ["--out", str(tmp_path / "out"), "--decisions", "0"]
     assert run(["train", "dras", trace, *FEW, *out]) == 0
     assert run(["train", "dras", trace, *FEW, *out, "--seed", "1"]) == 2
-    assert f"{tmp_path / 'out'}: this training has seed 0, not 1; choose another folder" in capsys.readouterr().err
+    begun = tmp_path / "out" / "training.safetensors"
+    assert f"{begun}: was begun with seed 0, not 1; take seed 0, or another folder" in capsys.readouterr().err
 
 
 def test_without_the_extra(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,11 +107,8 @@ class _Run(Trainer):
         return self._training.decisions
 
     def begin(self, looked: Looked) -> None:
-        """Look at the first weights."""
-        began = self.clock()
-        row = self._look()
-        self.seconds = self.clock() - began
-        self.add(row)
+        """Look at the first weights; this does not count as time of training."""
+        self.add(self._look())
         looked(self._training, self.found)
 
     def step(self) -> Figures:
