@@ -32,14 +32,14 @@ pytestmark = pytest.mark.long
 PLAN = """
 format = "transom/plan/1"
 solvers = ["sa", "greedy", "nap=faulty:how=nap"]
-seeds = [0, 1, 2, 3, 4, 5]
+seeds = [0, 1]
 budgets = [{ iterations = 300 }]
 [[instances]]
 generate = "knapsack"
 parameters = { items = 40 }
 count = 3
 """
-RUNS = 3 * 6 * 3
+RUNS = 3 * 2 * 3
 OF_THE_MOMENT = {
     *("curve", "seconds", "wall", "cold", "overhead", "memory", "begun", "machine", "load", "workers", "attempt"),
 }
@@ -80,17 +80,17 @@ def test_a_killed_scheduler_ends_the_bench_in_a_line_and_a_new_one_finishes_it(
     results = tmp_path / "results"
     with scheduler("--host", "127.0.0.1") as (first, address), worker(address):
         begun = bench(plan, results, address)
-        wait_for_rows(results, 8, begun)
+        wait_for_rows(results, 3, begun)
         os.kill(first.pid, signal.SIGKILL)
         _, said = begun.communicate(timeout=300)
     assert begun.returncode == 2
-    told = [line for line in said.splitlines() if not line.startswith(f"{RUNS} runs, {RUNS} to do")]
-    assert told == [
+    assert "Traceback" not in said
+    assert said.splitlines()[-1:] == [
         "error: Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
         "on, with the address of a new scheduler if that is another one"
     ]
     kept = read_results(results)
-    assert 8 <= len(kept) < RUNS
+    assert 3 <= len(kept) < RUNS
     with scheduler("--host", "127.0.0.1") as (_, address), worker(address):
         again = bench(plan, results, address)
         _, said = again.communicate(timeout=300)
@@ -116,7 +116,7 @@ def test_a_killed_worker_process_costs_no_row(
     address, workers = two_workers
     results = tmp_path / "results"
     process = bench(plan, results, address)
-    wait_for_rows(results, 8, process)
+    wait_for_rows(results, 3, process)
     runs = psutil.Process(workers[0].pid).children(recursive=True)
     os.kill(workers[0].pid, signal.SIGKILL)
     _, said = process.communicate(timeout=300)
