@@ -69,8 +69,12 @@ class ScasFlow:
         """None for a static allocation or a path whose model is not too large."""
         if refused := refused_rule(problem):
             return refused
-        sizes, _, length, _ = packing.shape(problem)
-        columns = length * (1 + len(sizes))
+        # Without a kernel: lists of solvers ask, and compile nothing.
+        if isinstance(problem, ConstrainedPath):
+            columns = problem.length * (1 + len(problem.sizes))
+        else:
+            kinds = problem.classes[1] if problem.limited else set(problem.sizes.tolist())
+            columns = len(problem.idle) * (1 + len(kinds))
         return None if columns <= _MOST else f"its model would have up to {columns} columns, more than {_MOST}"
 
     def warm_up(self) -> None:
