@@ -1,4 +1,4 @@
-"""Conservative backfilling over a plain list of steps, as it was before: slow, and compared with what is used now."""
+"""Conservative backfilling by brute force over a plain list of steps: after an early end all jobs are tried at all of them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.replay import Replay
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.easy_backfill import fits
-from transom.simulation.passes.free_profile import FreeProfile, add, earliest
 from transom.traces import Workload
 
 Passes = list[tuple[int, dict[int, int]]]
@@ -52,20 +50,18 @@ def replay(workload: Workload, rule: str = "fcfs", promises: bool = True) -> tup
 
 
 class Plan(NamedTuple):
-    """The reservations: ``begin`` per job (-1 for none), shape ``(jobs,)``, and the free profile.
+    """The reservations: ``begin`` per job (-1 for none), shape ``(jobs,)``, and what is free when.
 
-    ``loose[0]`` is the end of what moved reservations left free behind jobs that had been looked
-    at before them; a later compression must look there too. ``loose[1]`` says that the last plan was
-    made behind a job past its walltime: it only guesses when that ends, so it is made afresh.
-    ``peaks``: the most that is free at any time of the stretch that is being compressed.
+    From ``times[i]`` until ``times[i + 1]`` the amounts ``levels[i]`` are free, the last of the ``size[0]`` steps
+    for ever. ``guessed[0]``: whether the last plan was made behind a job past its walltime: it only guesses when that
+    ends, so it is made afresh.
     """
 
     begin: IntArray
     times: IntArray
     levels: IntArray
     size: IntArray
-    loose: IntArray
-    peaks: IntArray
+    guessed: IntArray
 
 
 def new_plan(state: State) -> Plan:
@@ -77,8 +73,7 @@ def new_plan(state: State) -> Plan:
         times=np.zeros(steps, np.int64),
         levels=np.zeros((steps, amounts), np.int64),
         size=np.ones(1, np.int64),
-        loose=np.zeros(2, np.int64),
-        peaks=np.zeros(amounts, np.int64),
+        guessed=np.zeros(1, np.int64),
     )
     plan.times[0] = -NEVER
     plan.levels[0] = state.free
@@ -100,54 +95,61 @@ def conservative_pass(s, p, picks, modes):
         job = s.ended[k]
         end = s.jobs[job, START] + s.jobs[job, WALLTIME]
         if end > now:
-            add(steps(p), now, end, s.jobs[job, DEMAND:], 1)
+            add(p, now, end, s.jobs[job, DEMAND:], 1)
             freed = max(freed, end)
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
-    if overdue or p.loose[1]:
+    if overdue or p.guessed[0]:
         _replan(s, p)
     elif freed > now:
         _compress(s, p, freed)
-    p.loose[1] = overdue
+    p.guessed[0] = overdue
     for i in range(at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] < 0:
-            p.begin[job] = earliest(steps(p), s.jobs, job, NEVER, NEVER)
+            p.begin[job] = earliest(p, s.jobs, job)
             _hold(s, p, job, -1)
     return _start_due(s, p, picks, modes, overdue)
 
 
 @compiled
-def steps(p: Plan) -> FreeProfile:
-    return FreeProfile(p.times, p.levels, p.size)
-
-
-@compiled
 def _hold(s, p, job, sign):
-    add(steps(p), p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
+    add(p, p.begin[job], p.begin[job] + s.jobs[job, WALLTIME], s.jobs[job, DEMAND:], sign)
 
 
 @compiled
 def _compress(s, p, freed):
-    # A job can only move to where something became free, so it need not look beyond `freed`.
-    freed = max(freed, p.loose[0])
-    p.loose[0] = 0
-    highest(p.times, p.levels, p.size, freed, p.peaks)
-    for i in range(s.at[QUEUED]):
-        job = s.queue[i]
-        old = p.begin[job]
-        if old < 0 or not fits(s.jobs, job, p.peaks):
-            continue
-        end = old + s.jobs[job, WALLTIME]
-        limit = min(old, freed)
-        new = earliest(steps(p), s.jobs, job, limit, old)
-        if new < limit:
+    """Give each job in turn the earliest place beside all others, until a whole round moves nobody.
+
+    ``freed``: from then on nothing has become free; who asks for more than there is anywhere before it cannot move.
+    """
+    most, moved = _most(p, freed), True
+    while moved:
+        moved = False
+        for i in range(s.at[QUEUED]):
+            job = s.queue[i]
+            old = p.begin[job]
+            if old < 0 or not _fits(s.jobs, job, most):
+                continue
             _hold(s, p, job, 1)
-            p.begin[job] = new
+            p.begin[job] = earliest(p, s.jobs, job)
             _hold(s, p, job, -1)
-            freed = max(freed, end)
-            p.loose[0] = max(p.loose[0], end)
-            highest(p.times, p.levels, p.size, freed, p.peaks)
+            if p.begin[job] != old:
+                moved = True
+                freed = max(freed, old + s.jobs[job, WALLTIME])
+                most = _most(p, freed)
+
+
+@compiled
+def _most(p, until):
+    """The most of each amount that is free at any time before an instant."""
+    most = p.levels[0].copy()
+    for i in range(1, p.size[0]):
+        if p.times[i] >= until:
+            break
+        for r in range(len(most)):
+            most[r] = max(most[r], p.levels[i, r])
+    return most
 
 
 @compiled
@@ -156,10 +158,9 @@ def _replan(s, p):
     p.size[0] = 1
     p.times[0] = now
     p.levels[0] = s.free
-    p.loose[0] = 0
     for i in range(s.at[RUNNING]):
         end = max(s.expected[i, 0], now + 1)
-        add(steps(p), end, NEVER, s.jobs[s.expected[i, 1], DEMAND:], 1)
+        add(p, end, NEVER, s.jobs[s.expected[i, 1], DEMAND:], 1)
     for i in range(s.at[QUEUED]):
         p.begin[s.queue[i]] = -1
 
@@ -210,11 +211,60 @@ def trim(times, levels, size, now):
 
 
 @compiled
-def highest(times, levels, size, until, peaks):
-    """Fill ``peaks`` with the most of each amount that is free at any time before ``until``."""
-    peaks[:] = 0
-    for i in range(size[0]):
-        if times[i] >= until:
+def add(p, begin, end, amounts, sign):
+    """So much more, or less, is free in ``[begin, end)``."""
+    low, high = _step(p, begin), _step(p, end)
+    for i in range(low, high):
+        for r in range(len(amounts)):
+            p.levels[i, r] += sign * amounts[r]
+    _join(p, high)
+    _join(p, low)
+
+
+@compiled
+def _step(p, time):
+    """The step that begins at an instant, made if need be."""
+    i = int(np.searchsorted(p.times[: p.size[0]], time))
+    if i < p.size[0] and p.times[i] == time:
+        return i
+    for k in range(p.size[0], i, -1):
+        p.times[k] = p.times[k - 1]
+        for r in range(p.levels.shape[1]):
+            p.levels[k, r] = p.levels[k - 1, r]
+    p.times[i] = time
+    for r in range(p.levels.shape[1]):
+        p.levels[i, r] = p.levels[i - 1, r]
+    p.size[0] += 1
+    return i
+
+
+@compiled
+def _join(p, i):
+    """Remove step ``i`` if it equals the one before."""
+    for r in range(p.levels.shape[1]):
+        if i == 0 or p.levels[i, r] != p.levels[i - 1, r]:
             return
-        for r in range(len(peaks)):
-            peaks[r] = max(peaks[r], levels[i, r])
+    p.size[0] -= 1
+    for k in range(i, p.size[0]):
+        p.times[k] = p.times[k + 1]
+        for r in range(p.levels.shape[1]):
+            p.levels[k, r] = p.levels[k + 1, r]
+
+
+@compiled
+def _fits(jobs, job, amounts):
+    for r in range(len(amounts)):  # noqa: SIM110  (a generator is slower when compiled)
+        if jobs[job, DEMAND + r] > amounts[r]:
+            return False
+    return True
+
+
+@compiled
+def earliest(p, jobs, job):
+    """The first step from which on a job has room for its walltime; there is one, as the last step is all free."""
+    i = j = 0
+    while j < p.size[0] and p.times[j] < p.times[i] + jobs[job, WALLTIME]:
+        if not _fits(jobs, job, p.levels[j]):
+            i = j + 1
+        j += 1
+    return p.times[i]

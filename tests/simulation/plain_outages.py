@@ -279,12 +279,16 @@ class PlainReplay:
         if self.replan:
             self.plan = {}
         elif self.early:
-            for t in queue:
-                if t.job.id in self.plan:
-                    rest = {j: b for j, b in self.plan.items() if j != t.job.id}
-                    moved = self.earliest(t, rest)
-                    assert moved <= self.plan[t.job.id]
-                    self.plan[t.job.id] = moved
+            moving = True
+            while moving:
+                moving = False
+                for t in queue:
+                    if t.job.id in self.plan:
+                        rest = {j: b for j, b in self.plan.items() if j != t.job.id}
+                        moved = self.earliest(t, rest)
+                        assert moved <= self.plan[t.job.id]
+                        moving |= moved < self.plan[t.job.id]
+                        self.plan[t.job.id] = moved
         self.replan = False
         for t in queue:
             if t.job.id not in self.plan:

@@ -110,7 +110,7 @@ class Continued:
         for k in range(len(runtimes)):
             reset(s, self._origin, runtimes[k])
             plan = new_plan(s)
-            restore_plan(s, plan, self._promised, self._order is not None)
+            restore_plan(s, plan, self._promised)
             run_planned(s, plan, self._order, t, runtimes[k], targets, found[k])
         return found
 

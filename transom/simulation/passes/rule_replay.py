@@ -138,7 +138,7 @@ def run_conservative(
 
     A pass may look at every step of the plan for every waiting job.
     """
-    work, reordered = 0, arrived or order is not None
+    work = 0
     while row < until and work < _WORK and p.noted.at[COUNT] < ENOUGH:
         if not arrived:
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
@@ -148,7 +148,7 @@ def run_conservative(
         arrived = False
         before(t.log, row, s.at, s.free)
         p.noted.at[ROW] = row
-        count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes, reordered)
+        count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)
         launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
         after(t.log, row, count, backfilled, head, begin, t.ids)
         work += s.at[events.QUEUED]

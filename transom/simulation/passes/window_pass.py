@@ -65,7 +65,7 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
             s.jobs, s.queue, s.expected, s.free, s.at, Starts(picks, modes), np.empty(len(s.free), np.int64), True
         )
     else:
-        count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes, True)
+        count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes)
     return decision_of(window, s.queue[picks[:count]], modes[:count], head, begin)
 
 
@@ -85,7 +85,7 @@ def planned_starts(window: Window, queue: Sequence[int] | IntArray) -> IntArray:
     s = window_state(window, queue)
     plan, waiting = _plan_of(s), len(queue)
     picks, modes = np.empty(waiting, np.int64), np.empty(waiting, np.int64)
-    count, _, _, _ = conservative_pass(s, plan, picks, modes, True)
+    count, _, _, _ = conservative_pass(s, plan, picks, modes)
     starts: IntArray = plan.begin[: len(window.queue)].copy()
     starts[s.queue[picks[:count]]] = window.now
     return starts
