@@ -269,6 +269,19 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     return name, settings
 
 
+def taken_out(spec: str, key: str) -> tuple[str, str | None]:
+    """A specification without one of its settings, and the text of that setting; None where it is not set.
+
+    Raises
+    ------
+    SpecError : the specification is malformed.
+    """
+    name, settings = parse(spec)
+    parts = _split(spec.partition(":")[2], spec) if settings else []
+    kept = ",".join(part for part in parts if part.partition("=")[0] != key)
+    return name + (":" + kept if kept else ""), settings.get(key)
+
+
 def _split(text: str, spec: str) -> list[str]:
     parts, depth = [""], 0
     for letter in text:

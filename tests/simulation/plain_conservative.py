@@ -1,4 +1,4 @@
-"""Conservative backfilling by brute force over a plain list of steps: after an early end all jobs are tried at all of them."""
+"""Conservative backfilling by brute force over a list of steps: after an early end, all jobs are tried at all steps."""
 
 from __future__ import annotations
 
@@ -31,11 +31,16 @@ from transom.traces import Workload
 Passes = list[tuple[int, dict[int, int]]]
 
 
-def replay(workload: Workload, rule: str = "fcfs", promises: bool = True) -> tuple[IntArray, IntArray, Passes]:
-    """Starts and modes by job, and after every pass its instant and the begin of every reservation by job id."""
+def replay(
+    workload: Workload, rule: str = "fcfs", depth: int | None = None, promises: bool = True
+) -> tuple[IntArray, IntArray, Passes]:
+    """Starts and modes by job, and after every pass its instant and the begin of every reservation by job id.
+
+    ``depth``: how many waiting jobs hold reservations, by default all.
+    """
     made = Replay(workload, rule)
     s = made.state
-    plan = new_plan(s)
+    plan = new_plan(s, depth)
     picks, modes = np.empty(len(s.jobs), np.int64), np.empty(len(s.jobs), np.int64)
     passes: Passes = []
     while made.advance():
@@ -54,7 +59,7 @@ class Plan(NamedTuple):
 
     From ``times[i]`` until ``times[i + 1]`` the amounts ``levels[i]`` are free, the last of the ``size[0]`` steps
     for ever. ``guessed[0]``: whether the last plan was made behind a job past its walltime: it only guesses when that
-    ends, so it is made afresh.
+    ends, so it is made afresh. ``depth[0]`` jobs may hold a reservation.
     """
 
     begin: IntArray
@@ -62,9 +67,10 @@ class Plan(NamedTuple):
     levels: IntArray
     size: IntArray
     guessed: IntArray
+    depth: IntArray
 
 
-def new_plan(state: State) -> Plan:
+def new_plan(state: State, depth: int | None) -> Plan:
     """The plan before the first event: everything is free."""
     jobs, amounts = len(state.jobs), len(state.free)
     steps = 2 * jobs + 4
@@ -74,6 +80,7 @@ def new_plan(state: State) -> Plan:
         levels=np.zeros((steps, amounts), np.int64),
         size=np.ones(1, np.int64),
         guessed=np.zeros(1, np.int64),
+        depth=np.array([jobs if depth is None else depth]),
     )
     plan.times[0] = -NEVER
     plan.levels[0] = state.free
@@ -101,14 +108,26 @@ def conservative_pass(s, p, picks, modes):
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
     if overdue or p.guessed[0]:
         _replan(s, p)
-    elif freed > now:
-        _compress(s, p, freed)
+    else:
+        for i in range(p.depth[0], at[QUEUED]):
+            job = s.queue[i]
+            if p.begin[job] >= 0:
+                freed = max(freed, p.begin[job] + s.jobs[job, WALLTIME])
+                _hold(s, p, job, 1)
+                p.begin[job] = -1
+        if freed > now:
+            _compress(s, p, freed)
     p.guessed[0] = overdue
+    held = 0
     for i in range(at[QUEUED]):
         job = s.queue[i]
         if p.begin[job] < 0:
             p.begin[job] = earliest(p, s.jobs, job)
+            if held >= p.depth[0] and p.begin[job] > now:
+                p.begin[job] = -1
+                continue
             _hold(s, p, job, -1)
+        held += p.begin[job] > now
     return _start_due(s, p, picks, modes, overdue)
 
 
@@ -184,6 +203,8 @@ def _start_due(s, p, picks, modes, overdue):
             else:
                 modes[count] = RESERVED if s.jobs[job, HELD] else READY
             count += 1
+            continue
+        if begin < 0:
             continue
         s.jobs[job, HELD] = 1
         if first < 0:

@@ -124,4 +124,6 @@ def _continued(known: Known, at: Instant, again: IntArray, when: IntArray) -> Co
     new = np.full(len(again), -1)
     started = np.append(np.where(at.elapsed >= 0, at.now - at.elapsed, -1), new)
     promised = np.append(at.promised, new)
-    return Continued(workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided)
+    return Continued(
+        workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided, known.depth
+    )

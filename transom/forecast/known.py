@@ -24,7 +24,7 @@ class Known:
     jobs : the jobs.
     start, end : of each [s], shape ``(jobs,)``; what lies after the instant of a question is not read.
     name : number of the application of each job, -1 where unknown, shape ``(jobs,)``.
-    rule, backfilling : of the policy.
+    rule, backfilling, depth : of the policy.
     origin : when the clock of the rule began [s].
     """
 
@@ -35,6 +35,7 @@ class Known:
     name: IntArray
     rule: str | PriorityRule
     backfilling: Backfilling
+    depth: int | None
     origin: int
     submit: IntArray = field(init=False)
 

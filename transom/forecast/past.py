@@ -40,8 +40,9 @@ class Past:
         self._times = schedule.decisions["time"]
         origin = clock_begins(load_rule(rule.rule), workload)
         self.known = Known(
-            workload.cluster, workload.jobs, schedule.start, schedule.end, name, rule.rule, rule.backfilling, origin
-        )
+            workload.cluster, workload.jobs, schedule.start, schedule.end, name,
+            rule.rule, rule.backfilling, rule.depth, origin,
+        )  # fmt: skip
 
     def instants(self, questions: Iterable[tuple[int, int]]) -> Iterator[Instant]:
         """The machine at instants [s] that ascend, each with how many jobs, the first ones, are known."""

@@ -99,7 +99,7 @@ class History:
         jobs = JobTable(data[order])
         known = Known(
             cluster, jobs, start[order], end[order], name[order], past.rule, past.backfilling,
-            past.origin + shift,
+            past.depth, past.origin + shift,
         )  # fmt: skip
         active = np.flatnonzero(order >= len(old))
         elapsed = np.where(known.start[active] < now, now - known.start[active], -1)

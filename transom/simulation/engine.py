@@ -119,7 +119,8 @@ def simulate(
     if isinstance(chosen, RulePolicy):
         replay = Replay(workload, chosen.order, service=service)
         # Where placing is the work, it is what the progress counts.
-        decisions = run_rule(replay, chosen.backfilling, report if tracker is None else lambda started: None, promises)
+        started = report if tracker is None else lambda started: None
+        decisions = run_rule(replay, chosen.backfilling, started, promises, chosen.depth)
     else:
         period = _period(chosen)
         run = getattr(chosen, "run", None) if period is None else None

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from tests.simulation import plain_conservative
-from transom.models import Cluster, JobTable
+from transom.errors import SpecError
+from transom.models import Cluster, JobTable, Window
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
+from transom.simulation.core.decision import Reservation
 from transom.simulation.core.replay import Replay
 from transom.simulation.engine import simulate
 from transom.simulation.output.verification import check_schedule
 from transom.simulation.passes.conservative_backfill import conservative_pass
 from transom.simulation.passes.conservative_plan import new_plan
+from transom.simulation.policies.by_name import RulePolicy, make_policy
 from transom.traces import Workload, read_swf
 
 RULES = ("fcfs", "fcfs", "sjf", "largest", "saf", "wfp3")
@@ -57,11 +60,11 @@ def bursts(rng: np.random.Generator, most: int) -> Workload:
     return Workload("bursts", cluster, JobTable(np.column_stack(columns)), runtime)
 
 
-def replay(workload: Workload, rule: str) -> tuple[IntArray, IntArray, plain_conservative.Passes]:
+def replay(workload: Workload, rule: str, depth: int | None) -> tuple[IntArray, IntArray, plain_conservative.Passes]:
     """As :func:`plain_conservative.replay`, pass by pass over the profile of the package."""
     made = Replay(workload, rule)
     s = made.state
-    plan = new_plan(s)
+    plan = new_plan(s, depth=depth)
     picks, modes = np.empty(len(s.jobs), np.int64), np.empty(len(s.jobs), np.int64)
     passes: plain_conservative.Passes = []
     while made.advance():
@@ -78,8 +81,9 @@ def compare(seed: int, count: int, most: int, make: Callable[[np.random.Generato
     rng = np.random.default_rng(seed)
     for _ in range(count):
         workload, rule = make(rng, most), str(rng.choice(RULES))
-        starts, modes, passes = plain_conservative.replay(workload, rule)
-        new_starts, new_modes, new_passes = replay(workload, rule)
+        depth = int(rng.integers(1, 20)) if rng.random() < 0.3 else None
+        starts, modes, passes = plain_conservative.replay(workload, rule, depth)
+        new_starts, new_modes, new_passes = replay(workload, rule, depth)
         assert np.array_equal(starts, new_starts)
         assert np.array_equal(modes, new_modes)
         assert passes == new_passes, "every promise after every pass"
@@ -137,3 +141,43 @@ def test_reservations_move_until_none_can() -> None:
     schedule = simulate(Workload("five", Cluster(8), table, runtime), "fcfs-conservative")
     starts = dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))
     assert starts == {17: 0, 46: 67, 31: 6, 32: 14, 33: 28}
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES)))
+@pytest.mark.parametrize("make", [random_workload, bursts])
+def test_with_one_reservation_it_is_easy_backfilling(rule: str, make: Callable[..., Workload]) -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(8):
+        workload = make(rng, 150)
+        if (workload.runtime > workload.jobs.walltime).any():
+            continue  # what is guessed of a job past its walltime is looked at again at other instants
+        one, easy = simulate(workload, f"{rule}-conservative:depth=1"), simulate(workload, f"{rule}-easy")
+        assert np.array_equal(one.start, easy.start)
+        assert np.array_equal(one.mode, easy.mode)
+
+
+def test_a_depth_goes_with_conservative_backfilling_alone() -> None:
+    policy = make_policy("f4-conservative:clock=sequence,depth=12")
+    assert isinstance(policy, RulePolicy)
+    assert (policy.rule, policy.depth) == ("f4:clock=sequence", 12)
+    assert policy.name == "f4-conservative:clock=sequence,depth=12"
+    for spec, said in (
+        ("fcfs-easy:depth=2", "depth is of conservative backfilling"),
+        ("fcfs:depth=2", "depth is of conservative backfilling"),
+        ("fcfs-conservative:depth=0", "at least 1"),
+        ("fcfs-conservative:depth=all", "a number of jobs"),
+    ):
+        with pytest.raises(SpecError, match=said) as caught:
+            make_policy(spec)
+        assert "\n" not in str(caught.value)
+
+
+def test_one_pass_over_a_window_reserves_for_as_many_jobs_as_stated() -> None:
+    # 4 nodes, 3 of them used until 100: job 2 waits for all, job 3 ends by then, job 4 would not.
+    rows = [(2, 0, 4, 50, -1, -1), (4, 1, 1, 200, -1, -1), (3, 2, 1, 98, -1, -1)]
+    running = JobTable(np.array([(1, 0, 3, 100, -1, -1)]))
+    window = Window(2, Cluster(4), JobTable(np.array(rows)), running, np.array([100]), np.array([1]))
+    decision = make_policy("fcfs-conservative:depth=1").decide(window)
+    assert decision == make_policy("fcfs-easy").decide(window)
+    assert decision.backfill == (3,)
+    assert decision.reserve == (Reservation(2, 100),)

@@ -129,7 +129,7 @@ def _families() -> list[dict[str, Any]]:
     about = {
         "RULE": "Start jobs in the order of a priority rule, up to the first that does not fit.",
         "RULE-easy": "The same, with EASY backfilling around a reservation for the first job that waits.",
-        "RULE-conservative": "The same, with a reservation for every job, in queue order.",
+        "RULE-conservative": "The same, with a reservation for every job, in queue order, or for the first depth=N.",
     }
     return [{"name": name, "about": text, "parameters": {}, "missing": None} for name, text in about.items()]
 

@@ -38,6 +38,7 @@ class Continued:
     promised : the reservation of each waiting job, -1 for none, shape ``(jobs,)`` [s]; for conservative backfilling.
     origin : when the clock of the rule began [s].
     undecided : whether a pass is due now, with or without an event.
+    depth : how many jobs may hold a reservation under conservative backfilling, by default all.
 
     Raises
     ------
@@ -54,9 +55,10 @@ class Continued:
         promised: IntArray | None = None,
         origin: int = 0,
         undecided: bool = False,
+        depth: int | None = None,
     ) -> None:
         jobs, n = workload.jobs, len(workload)
-        self._backfilling = backfilling
+        self._backfilling, self._depth = backfilling, depth
         self._promised = np.full(n, -1) if promised is None else promised
         loaded = load_rule(rule)
         self._order: QueueOrder | None = queue_order(loaded, jobs, origin)
@@ -109,7 +111,7 @@ class Continued:
             return found
         for k in range(len(runtimes)):
             reset(s, self._origin, runtimes[k])
-            plan = new_plan(s)
+            plan = new_plan(s, depth=self._depth)
             restore_plan(s, plan, self._promised)
             run_planned(s, plan, self._order, t, runtimes[k], targets, found[k])
         return found

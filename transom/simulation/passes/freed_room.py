@@ -18,7 +18,7 @@ from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 from transom.simulation.passes.availability import Profile, block_of, earliest, fit_of_block, fits_step, step_of
 
-CLASSES = 16
+CLASSES = 64
 """Requests of nodes and walltimes that are distinguished, at most; others count as the next smaller one."""
 
 BUCKETS = 2**14
@@ -67,11 +67,9 @@ def new_freed(jobs: IntArray) -> Freed:
 
 
 def _least_of_classes(values: IntArray) -> IntArray:
-    found, counts = np.unique(values, return_counts=True)
-    if len(found) <= CLASSES:
-        return found
-    common = found[np.argpartition(-counts, CLASSES - 1)[: CLASSES - 1]]
-    return np.union1d(common, found[:1])
+    if len(values) == 0:
+        return values
+    return np.unique(np.quantile(values, np.linspace(0, 1, CLASSES), method="lower"))
 
 
 @no_refcount

@@ -41,7 +41,11 @@ class Tables(NamedTuple):
 
 
 def run_rule(
-    replay: Replay, backfilling: Backfilling, report: Progress, promises: PromiseLog | None = None
+    replay: Replay,
+    backfilling: Backfilling,
+    report: Progress,
+    promises: PromiseLog | None = None,
+    depth: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Replay a rule to the end of the trace.
 
@@ -51,6 +55,7 @@ def run_rule(
     backfilling : how jobs start ahead of one that does not fit.
     report : called now and then with the number of started jobs.
     promises : takes down the reservations of conservative backfilling.
+    depth : how many jobs may hold one, by default all.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def run_rule(
     state, order, n = replay.state, queue_order(replay.rule, replay.jobs, replay.origin), len(replay.jobs)
     easy, extra = backfilling == "easy", np.empty(len(replay.state.free), np.int64)
     service = None if replay.service is None else True
-    plan = new_plan(state, promises is not None) if backfilling == "conservative" else None
+    plan = new_plan(state, promises is not None, depth) if backfilling == "conservative" else None
     log = np.empty((len(COLUMNS), 2 * n + _CHUNK), np.int64)
     t = Tables(replay.runtime, replay.ids, log, np.empty(n, np.int64), np.empty(n, np.int64), extra)
 

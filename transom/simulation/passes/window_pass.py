@@ -52,8 +52,13 @@ def state_at(
     return State(jobs, order, np.empty((0, 2), np.int64), expected, none, available.copy(), none, at)
 
 
-def pass_over(window: Window, backfilling: Backfilling, state: State | None = None) -> Decision:
-    """One pass in queue order over a window, or over a state made of it with another queue."""
+def pass_over(
+    window: Window, backfilling: Backfilling, state: State | None = None, depth: int | None = None
+) -> Decision:
+    """One pass in queue order over a window, or over a state made of it with another queue.
+
+    ``depth``: how many jobs get reservations under conservative backfilling, by default all.
+    """
     s = window_state(window, np.arange(len(window.queue))) if state is None else state
     waiting = int(s.at[QUEUED])
     picks, modes = np.empty(waiting, np.int64), np.empty(waiting, np.int64)
@@ -65,7 +70,7 @@ def pass_over(window: Window, backfilling: Backfilling, state: State | None = No
             s.jobs, s.queue, s.expected, s.free, s.at, Starts(picks, modes), np.empty(len(s.free), np.int64), True
         )
     else:
-        count, _, head, begin = conservative_pass(s, _plan_of(s), picks, modes)
+        count, _, head, begin = conservative_pass(s, _plan_of(s, depth), picks, modes)
     return decision_of(window, s.queue[picks[:count]], modes[:count], head, begin)
 
 
@@ -101,8 +106,8 @@ def decision_of(window: Window, started: IntArray, modes: IntArray, head: int, b
     )
 
 
-def _plan_of(s: State) -> Plan:
-    plan = new_plan(s)
+def _plan_of(s: State, depth: int | None = None) -> Plan:
+    plan = new_plan(s, depth=depth)
     for end, job in s.expected[: s.at[RUNNING]]:
         add(plan.profile, s.jobs, job, end, NEVER, 1)
     return plan

@@ -9,6 +9,7 @@ from transom import registry
 from transom.errors import SpecError, shown
 from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Window
+from transom.models.arrays import whole
 from transom.simulation.core.decision import Backfilling, Decision, Policy
 from transom.simulation.core.site_order import is_rule, load_rule, name_of_rule
 
@@ -23,21 +24,38 @@ class RulePolicy:
     backfilling : ``none`` stops at the first job that does not fit; ``easy`` and ``conservative``
         as in :mod:`~transom.simulation.passes.easy_backfill` and
         :mod:`~transom.simulation.passes.conservative_backfill`.
+    depth : how many waiting jobs, the first in the order, hold reservations under conservative backfilling, >= 1; by
+        default all. With 1 it is EASY backfilling.
+
+    Raises
+    ------
+    SpecError : the rule or the backfilling is unknown, or a depth is not valid or goes with other backfilling.
     """
 
     rule: str | PriorityRule
     backfilling: Backfilling = "none"
+    depth: int | None = None
 
     def __post_init__(self) -> None:
         load_rule(self.rule)
         if self.backfilling not in get_args(Backfilling):
             raise SpecError(f"unknown backfilling {self.backfilling!r}. Known: {', '.join(get_args(Backfilling))}")
+        if self.depth is None:
+            return
+        if self.backfilling != "conservative":
+            raise SpecError(f"{self.name}: depth is of conservative backfilling, where so many jobs hold reservations")
+        if whole(self.depth, "depth") < 1:
+            raise SpecError(f"{self.name}: depth must be at least 1 job that holds a reservation")
 
     @property
     def name(self) -> str:
         """The name under which ``make_policy`` finds it."""
-        rule, colon, settings = name_of_rule(self.rule).partition(":")
-        return rule + ("" if self.backfilling == "none" else f"-{self.backfilling}") + colon + settings
+        rule, _, settings = name_of_rule(self.rule).partition(":")
+        stated = [settings] if settings else []
+        if self.depth is not None:
+            stated.append(f"depth={self.depth}")
+        tail = "" if self.backfilling == "none" else f"-{self.backfilling}"
+        return rule + tail + (":" + ",".join(stated) if stated else "")
 
     @property
     def order(self) -> str | PriorityRule:
@@ -48,7 +66,7 @@ class RulePolicy:
         """Decide over one window; conservative reservations are made afresh in queue order."""
         from transom.simulation.passes.window_pass import pass_over
 
-        return pass_over(window, self.backfilling)
+        return pass_over(window, self.backfilling, depth=self.depth)
 
 
 def policy_names() -> list[str]:
@@ -61,7 +79,7 @@ def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
     ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
-    ``f4-easy:clock=sequence``.
+    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, too.
 
     Raises
     ------
@@ -74,7 +92,10 @@ def make_policy(spec: str) -> Policy:
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
         if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
-            return RulePolicy(rule + spec.removeprefix(name), backfilling)
+            stated, depth = registry.taken_out(rule + spec.removeprefix(name), "depth")
+            if depth is not None and not depth.isdecimal():
+                raise SpecError(f"{spec}: depth must be a number of jobs, got {depth!r}")
+            return RulePolicy(stated, backfilling, None if depth is None else int(depth))
     raise registry.unknown("policy", name, policy_names())
 
 
