@@ -15,9 +15,10 @@ from tests.test_docs import FENCE, PACKAGES, PAGES, ROOT
 @pytest.mark.slow
 def test_examples_are_typed(tmp_path: Path) -> None:
     for number, page in enumerate(PAGES):
-        blocks = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8")) if match[1] == "python"]
-        if page.name in PACKAGES:  # the first one is the module that those below import
-            (tmp_path / f"{PACKAGES[page.name]}.py").write_text(blocks.pop(0), encoding="utf-8")
+        blocks = [match[3] for match in FENCE.finditer(page.read_text(encoding="utf-8")) if match[2] == "python"]
+        if page.name in PACKAGES:  # which its blocks import
+            module = f"{PACKAGES[page.name]}.py"
+            (tmp_path / module).write_bytes((ROOT / "tests" / "packages" / PACKAGES[page.name] / module).read_bytes())
         if blocks:
             (tmp_path / f"page_{number}_{page.stem.replace('-', '_')}.py").write_text(
                 "\n".join(blocks), encoding="utf-8"

@@ -85,12 +85,14 @@ def replay(workload: Workload, key: Key, backfilling: str) -> dict[int, int]:
                     return begin
             raise AssertionError("the last step is an empty machine")
 
-        if early:
+        while early:  # round after round, until none moves
+            early = False
             for t in queue:
                 if t.job.id in plan:
                     rest = {j: b for j, b in plan.items() if j != t.job.id}
                     moved = earliest(t, rest)
                     assert moved <= plan[t.job.id]
+                    early = early or moved < plan[t.job.id]
                     plan[t.job.id] = moved
         for t in queue:
             if t.job.id not in plan:

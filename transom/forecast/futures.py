@@ -64,7 +64,7 @@ def plan(known: Known, at: Instant) -> IntArray:
     walltime = known.jobs.walltime[at.active]
     runtime = np.maximum(walltime, at.elapsed + 1)  # who is past it is expected to end the next second
     started = np.where(at.elapsed >= 0, at.now - at.elapsed, -1)
-    starts = going.starts(_ending_now(known, at, runtime[None]), np.arange(len(at.active)))[0]
+    starts = going.starts(_ending_now(known, at, runtime[None]), np.arange(len(at.active)), known.depth)[0]
     return np.where(started >= 0, started, starts)
 
 
@@ -99,7 +99,7 @@ def forecast(known: Known, at: Instant, targets: IntArray, seed: int) -> tuple[I
         together = (rng.random(shared.shape) < _TOGETHER) & (users >= 0)
         drawn = np.where(together[:, user], shared[:, user], drawn)
         runtime = choices[np.arange(len(choices)), (drawn * SIZE).astype(np.int64)]
-        found.append(going.starts(_ending_now(known, at, runtime), targets))
+        found.append(going.starts(_ending_now(known, at, runtime), targets, known.depth))
     return np.maximum(np.concatenate(found) - at.now, 0), planned
 
 
@@ -124,6 +124,4 @@ def _continued(known: Known, at: Instant, again: IntArray, when: IntArray) -> Co
     new = np.full(len(again), -1)
     started = np.append(np.where(at.elapsed >= 0, at.now - at.elapsed, -1), new)
     promised = np.append(at.promised, new)
-    return Continued(
-        workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided, known.depth
-    )
+    return Continued(workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided)

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from tests.allocation_cases import figure_2, optimum, random_allocation
-from tests.timing import used
 from transom import Stop, check, registry, solve
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 from transom.models.allocation import Rule
 from transom.models.hop_cost import HopCost
-from transom.result import Result
 
 STATIC = ("scas-dp", "scas-flow", "scas-cpsat", "scas-scip", "scas-lagrangian")
 PATH = ("csp-dp", "csp-flow", "csp-cpsat", "csp-scip", "csp-networkx", "csp-lagrangian")
@@ -107,21 +105,6 @@ def test_missing_arcs_leave_no_path() -> None:
     assert agree(ConstrainedPath(9, [3, 4], [1, 1], costs), PATH) is None
     costs[1] = np.inf
     assert agree(ConstrainedPath(9, [3, 4], [1, 1], costs), PATH) is None
-
-
-@pytest.mark.parametrize("spec", [spec for spec in NATIVE if ":" in spec])  # others: tests/test_allocation_contract.py
-def test_seconds_are_kept_on_a_large_problem(spec: str) -> None:
-    problem: Any = large("free" if spec.startswith("free") else "static", wrap=not spec.startswith("csp"))
-    if spec.startswith("csp"):
-        problem = ConstrainedPath.from_allocation(problem)
-
-    def run() -> Result:
-        result = solve(problem, spec, Stop(seconds=0.5))
-        assert result.error is None
-        assert check(problem, result) == []
-        return result
-
-    assert used(run, 0.6) <= 0.6
 
 
 def test_a_graph_that_networkx_could_not_hold_is_refused() -> None:

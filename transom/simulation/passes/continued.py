@@ -38,7 +38,6 @@ class Continued:
     promised : the reservation of each waiting job, -1 for none, shape ``(jobs,)`` [s]; for conservative backfilling.
     origin : when the clock of the rule began [s].
     undecided : whether a pass is due now, with or without an event.
-    depth : how many jobs may hold a reservation under conservative backfilling, by default all.
 
     Raises
     ------
@@ -55,10 +54,9 @@ class Continued:
         promised: IntArray | None = None,
         origin: int = 0,
         undecided: bool = False,
-        depth: int | None = None,
     ) -> None:
         jobs, n = workload.jobs, len(workload)
-        self._backfilling, self._depth = backfilling, depth
+        self._backfilling = backfilling
         self._promised = np.full(n, -1) if promised is None else promised
         loaded = load_rule(rule)
         self._order: QueueOrder | None = queue_order(loaded, jobs, origin)
@@ -92,13 +90,14 @@ class Continued:
         picks, modes, extra = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(len(s.free), np.int64)
         self._tables = Tables(np.empty(n, np.int64), np.ascontiguousarray(jobs.id), log, picks, modes, extra)
 
-    def starts(self, runtimes: IntArray, targets: IntArray) -> IntArray:
+    def starts(self, runtimes: IntArray, targets: IntArray, depth: int | None = None) -> IntArray:
         """When jobs start in each future.
 
         Parameters
         ----------
         runtimes : how long each job runs in each future, shape ``(futures, jobs)`` [s].
         targets : the jobs that are asked for; a future is left where all have started.
+        depth : how many jobs may hold a reservation under conservative backfilling, by default all.
 
         Returns
         -------
@@ -111,7 +110,7 @@ class Continued:
             return found
         for k in range(len(runtimes)):
             reset(s, self._origin, runtimes[k])
-            plan = new_plan(s, depth=self._depth)
+            plan = new_plan(s, depth=depth)
             restore_plan(s, plan, self._promised)
             run_planned(s, plan, self._order, t, runtimes[k], targets, found[k])
         return found
