@@ -13,7 +13,7 @@ from transom.models.selection import Selection
 from transom.models.shortest_path import ConstrainedPath
 from transom.models.workflow import Workflow
 
-_STATISTICS, _FEATURES = "transom.generate.dataset.instance_statistics", "transom.solvers.auto.features"
+_STATISTICS = "transom.generate.dataset.instance_statistics"
 
 KNAPSACK = ProblemType(
     kind="knapsack",
@@ -25,7 +25,6 @@ KNAPSACK = ProblemType(
     solution="transom.io.solutions:POSITIONS",
     made_from={"window": "transom.io.posing:knapsack", "line": "transom.io.posing:knapsack_of_line"},
     states="a knapsack states its values",
-    features=f"{_FEATURES}:KNAPSACK",
     statistics=f"{_STATISTICS}:of_knapsack",
     capacity=lambda problem: int(problem.capacity),
     recipes={"knapsack": "transom.generate.instances.knapsack_recipes:recipe_for"},
@@ -46,7 +45,6 @@ SELECTION = ProblemType(
     made_from={"window": "transom.io.posing:selection"},
     states="a selection states its objectives",
     faults="transom.io.verify:overclaimed",
-    features=f"{_FEATURES}:SELECTION",
     statistics=f"{_STATISTICS}:of_selection",
     capacity=lambda problem: tuple(problem.capacity.tolist()),
     recipes={"selection": "transom.generate.instances.selection_recipes:recipe_for"},
@@ -72,7 +70,6 @@ SCAS = ProblemType(
         "line": "transom.io.posing:allocation_of_line",
         "allocation": "transom.io.posing:allocation_as_stated",
     },
-    features=f"{_FEATURES}:ALLOCATION",
     statistics=f"{_STATISTICS}:of_allocation",
     capacity=lambda problem: len(problem.idle),
     recipes={"tjap": "transom.generate.instances.tjap_recipes:recipe_for"},
@@ -100,7 +97,6 @@ CSP = ProblemType(
         "allocation": "transom.io.posing:path_of_allocation",
     },
     states="a path states its costs",
-    features=f"{_FEATURES}:PATH",
     statistics=f"{_STATISTICS}:of_path",
     capacity=lambda problem: int(problem.length),
     recipes={"csp": "transom.generate.instances.csp_recipes:recipe_for"},
@@ -126,7 +122,6 @@ PLACEMENT = ProblemType(
     states="a placement states its values",
     solver="placement-exact",
     then="local-search",
-    features=f"{_FEATURES}:PLACEMENT",
     statistics=f"{_STATISTICS}:of_placement",
     capacity=lambda problem: len(problem.free),
     recipes={"placement": "transom.generate.instances.placement_recipes:recipe_for"},
@@ -148,7 +143,6 @@ WORKFLOW = ProblemType(
     made_from={"workflow": "transom.io.posing:workflow_on_machine"},
     states="a workflow states its tasks",
     solver="cpsat",
-    features=f"{_FEATURES}:WORKFLOW",
     statistics=f"{_STATISTICS}:of_workflow",
     capacity=lambda problem: 0 if problem.machine is None else int(problem.machine[0]),
     recipes={"workflow": "transom.generate.instances.workflow_recipes:recipe_for"},
@@ -171,7 +165,6 @@ JOINT = ProblemType(
     states="a joint choice states its weights and costs",
     solver="joint-cpsat",
     then="joint-search",
-    features=f"{_FEATURES}:JOINT",
     statistics=f"{_STATISTICS}:of_joint",
     capacity=lambda problem: len(problem.idle),
     recipes={"joint": "transom.generate.instances.joint_recipes:recipe_for"},

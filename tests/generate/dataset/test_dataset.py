@@ -9,6 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import DocumentError, SpecError, TransomError
-from transom.generate.dataset import dataset
+from transom.generate.dataset import dataset, instance_statistics
 from transom.generate.dataset import shards as dataset_shards
 from transom.generate.dataset import size as dataset_size
 from transom.generate.dataset.check import check_dataset
@@ -32,6 +33,8 @@ from transom.generate.dataset.shards import digest_of, read_instances_of
 from transom.generate.dataset.workers import WorkersLost, on_this_machine
 from transom.generate.recipes import recipe, recipes
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
+from transom.problems import problem_type
+from transom.solvers.auto.features import Features
 
 PLAN = """
 format = "transom/dataset/1"
@@ -436,6 +439,16 @@ def test_what_a_worker_refuses_is_reported_and_the_others_end() -> None:
     with pytest.raises(DocumentError, match="is none"):
         list(on_this_machine(2, _refuses, range(1000)))
     assert time.monotonic() - begun < 60
+
+
+def test_numbers_that_only_another_package_knows_stand_in_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = Features({"fill": "weight of all items"}, lambda problem: (float(problem.weights.sum()),))
+    own = replace(problem_type("knapsack"), statistics=lambda problem: {"odd": 1.0}, features=facts)
+    monkeypatch.setattr(instance_statistics, "problem_type", lambda kind: own)
+    monkeypatch.setattr(instance_statistics, "problem_types", lambda: (own,))
+    assert statistics(Knapsack([5, 7], [2, 4], 4)) == {"odd": 1.0, "fill": 6.0}
+    said = [instance_statistics.meaning(name) for name in ("jobs", "fill", "odd")]
+    assert said == ["items, jobs or operation arcs to decide on", "weight of all items", ""]
 
 
 def test_statistics() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from transom.generate.dataset.index import DatasetIndex, Tally
-from transom.generate.dataset.instance_statistics import MEANINGS
+from transom.generate.dataset.instance_statistics import meaning
 from transom.generate.dataset.plan import DatasetPlan, DatasetSet, Splits
 
 
@@ -56,7 +56,7 @@ def _of_set(of: DatasetSet, tally: Tally) -> list[str]:
     number = f"{of.count} instances" if of.count else f"{of.epochs} epochs"
     parameters = msgspec.json.encode(of.parameters, order="sorted").decode()
     rows = [
-        [name, MEANINGS[name], each.least, each.total / each.number, each.largest]
+        [name, meaning(name), each.least, each.total / each.number, each.largest]
         for name, each in tally.statistics.items()
         if each.number
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from transom.io import PeriodWindow
 from transom.models import Allocation, ConstrainedPath, Joint, Knapsack, Placement, Selection, Window, Workflow
 from transom.models.arrays import IntArray
-from transom.problems import problem_type
+from transom.problems import problem_type, problem_types
 from transom.traces import Workload
 
 MEANINGS: Mapping[str, str] = {
@@ -26,11 +26,17 @@ MEANINGS: Mapping[str, str] = {
     "runs": "runs of consecutive idle nodes",
     "days": "from the first to the last submission [d]",
 }
-"""What the numbers are, by name."""
+"""What the numbers of Transom's own types are, by name."""
+
+
+def meaning(name: str) -> str:
+    """What a number is, as :data:`MEANINGS` or the features of some type of problem say; empty where nothing does."""
+    found = [MEANINGS, *(each.part("features").meanings for each in problem_types() if each.features is not None)]
+    return next((said[name] for said in found if name in said), "")
 
 
 def statistics(instance: Any) -> dict[str, float]:
-    """Size, load, ties and resources of an instance, as far as it has them; names are those of :data:`MEANINGS`."""
+    """Size, load, ties and resources of an instance, as far as it has them, and the features of its type by name."""
     if isinstance(instance, Window):
         asked = np.column_stack((instance.queue.nodes, instance.queue.demand))
         return {
@@ -52,9 +58,10 @@ def statistics(instance: Any) -> dict[str, float]:
             "ties": _ties(np.column_stack((jobs.nodes, jobs.walltime, instance.runtime))),
             "days": span / 86_400,
         }
-    numbers = problem_type(instance.kind).part("statistics")
+    kind = problem_type(instance.kind)
+    numbers, facts = kind.part("statistics"), kind.part("features")
     found: dict[str, float] = {} if numbers is None else numbers(instance)
-    return found
+    return found if facts is None else found | dict(zip(facts.meanings, map(float, facts.of(instance)), strict=True))
 
 
 def of_knapsack(problem: Knapsack) -> dict[str, float]:
