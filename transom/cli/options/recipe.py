@@ -16,6 +16,9 @@ from transom.generate.instance_generator import InstanceGenerator, read_paramete
 Recipes = Mapping[str, Any]
 """Classes of recipes by what one says to have them, such as ``--family stream``; the last word stands in the help."""
 
+Found = tuple[msgspec.structs.FieldInfo, dict[str, Any]]
+"""A field of recipes, and its default in each recipe that has it."""
+
 
 def with_recipes(recipes: Recipes) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command whose parameter ``given`` is what is stated of the fields of recipes, by their names in a plan.
@@ -38,9 +41,9 @@ def with_recipes(recipes: Recipes) -> Callable[[Callable[..., None]], Callable[.
             }
             command(given=given, **values)
 
+        options = [_option(*found, len(recipes)) for found in made.values()]
         parameters: list[Parameter] = []
         for name, each in own.items():
-            options = [_option(*found, len(recipes)) for found in made.values()]
             parameters += options if name == "given" else [each.replace(kind=Parameter.KEYWORD_ONLY)]
         vars(extended)["__signature__"] = signature(command).replace(parameters=parameters)
         return extended
@@ -66,9 +69,6 @@ def chosen_recipe(recipes: Recipes, word: str, name: str, given: Mapping[str, An
     return made
 
 
-Found = tuple[msgspec.structs.FieldInfo, dict[str, Any]]
-
-
 def _described(recipes: Recipes) -> dict[str, Found]:
     """The fields that have a description, and the default in each recipe that has one."""
     found: dict[str, Found] = {}
@@ -83,9 +83,13 @@ def _option(field: msgspec.structs.FieldInfo, defaults: Mapping[str, Any], recip
     kind, (about,) = _type(field), _metas(field.type, "description")
     if len(defaults) < recipes:
         about = f"{', '.join(defaults)}: {about[0].lower()}{about[1:]}"
-    shown = {_shown(value) for value in defaults.values() if value is not None and value is not False}
-    if shown - {""}:
-        about += f"  [default: {'; '.join(sorted(shown))}]"
+    shown = {
+        word: _shown(value) for word, value in defaults.items() if not (value is None or value is False or value == "")
+    }
+    if shown:
+        alike = len({*shown.values()}) == 1 and len(shown) == len(defaults)
+        said = [text if alike else f"{word} {text}" for word, text in shown.items()]
+        about += f"  [default: {said[0] if alike else ', '.join(said)}]"
     flag = f"--{field.encode_name.replace('_', '-')}"
     least = _metas(field.type, "ge")
     option = typer.Option(

@@ -29,14 +29,15 @@ class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
     family: Annotated[str, about("uniform or alibaba.")] = "uniform"
     tasks: Annotated[Positive, about("Number of waiting tasks.")] = 20
     machines: Annotated[Positive, about("Number of machines.")] = 5
-    number: Annotated[Positive | None, about("uniform: number of resources. By default 2.")] = None
-    largest: Annotated[Positive | None, about("uniform: the largest demand. By default 100.")] = None
-    tightness: Annotated[float | None, about("uniform: capacity as a share of the total demand. By default 0.5.")] = (
-        None
-    )
-    kinds: Annotated[Positive | None, about("uniform: number of machine sizes. By default 2.")] = None
+    number: Annotated[Positive | None, about("Number of resources, with uniform. By default 2.")] = None
+    largest: Annotated[Positive | None, about("The largest demand, with uniform. By default 100.")] = None
+    tightness: Annotated[
+        float | None, about("Capacity as a share of the total demand, with uniform. By default 0.5.")
+    ] = None
+    kinds: Annotated[Positive | None, about("Number of machine sizes, with uniform. By default 2.")] = None
     busy: Annotated[
-        float | None, about("alibaba: probability that a batch of tasks on full machines still runs. By default 0.9.")
+        float | None,
+        about("Probability that a batch of tasks on full machines still runs, with alibaba. By default 0.9."),
     ] = None
     objective: Annotated[str, about("Value of a placed instance: count, area or area-duration.")] = "area"
     maximal: Annotated[bool, about("Require that no instance that still fits is left out.")] = False
