@@ -16,12 +16,12 @@ from tests.traces.records.written import text
 
 __all__ = ["transom"]
 
-NAMES = ("alice", "bob", "physics", "chem_lab", "secret", "/home/alice", "n[1-2]", "4711", "wheel")
+NAMES = ("alice", "bob", "physics", "chem_lab", "secret", "/home/alice", "n[1-2]", "471108151", "wheel")
 _COLUMNS = ("User", "Account", "UID", "Group", "Partition", "QOS")
 WHO = {
-    1: dict(zip(_COLUMNS, ("alice", "physics", "4711", "wheel", "batch", "normal"), strict=True)),
-    2: dict(zip(_COLUMNS, ("bob", "chem_lab", "4712", "wheel", "physics-gpu", "bob"), strict=True)),
-    3: dict(zip(_COLUMNS, ("alice", "chem_lab", "4711", "chem_lab", "batch", "x"), strict=True)),
+    1: dict(zip(_COLUMNS, ("alice", "physics", "471108151", "wheel", "batch", "normal"), strict=True)),
+    2: dict(zip(_COLUMNS, ("bob", "chem_lab", "471108152", "wheel", "physics-gpu", "bob"), strict=True)),
+    3: dict(zip(_COLUMNS, ("alice", "chem_lab", "471108151", "chem_lab", "batch", "x"), strict=True)),
 }
 MORE = {"JobName": "secret.sh", "WorkDir": "/home/alice/secret", "Comment": "of bob", "Reservation": "alice_12"}
 CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=physics-gpu Nodes=n[1-2] QoS=bob\nPartitionName=batch Nodes=n[1-4]\n"
