@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,17 +83,31 @@ def test_compiled_code_is_kept(tmp_path: Path) -> None:
     assert kept
 
 
-def test_what_another_version_kept_is_compiled_anew(tmp_path: Path) -> None:
+def _of_another_version(kept: bytes) -> bytes:
+    gone = b"ctransom.no_such_module\nkernel\n."  # a pickle that names a function of a module that is not there
+    return gone + blake2b(gone, digest_size=16).digest()
+
+
+def _cut_off(kept: bytes) -> bytes:
+    return kept[: len(kept) // 2]
+
+
+def _garbled(kept: bytes) -> bytes:
+    middle = len(kept) // 2  # in the machine code
+    return kept[:middle] + bytes(255 - each for each in kept[middle : middle + 64]) + kept[middle + 64 :]
+
+
+@pytest.mark.parametrize("damage", [_of_another_version, _cut_off, _garbled])
+def test_a_kept_kernel_that_cannot_be_used_is_compiled_anew(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     run, given = [sys.executable, "-c", SORT], {"XDG_CACHE_HOME": str(tmp_path)}
     subprocess.run(run, check=True, env=given, capture_output=True)
-    kept = list((tmp_path / "transom" / "kernels").glob("*.nbc"))
-    assert kept
-    gone = b"ctransom.no_such_module\nkernel\n."  # a pickle that names a function of a module that is not there
-    for path in kept:
-        path.write_bytes(gone)
+    damaged = {path: damage(path.read_bytes()) for path in (tmp_path / "transom" / "kernels").glob("*.nbc")}
+    assert damaged
+    for path, data in damaged.items():
+        path.write_bytes(data)
     done = subprocess.run(run, check=True, env=given, capture_output=True, text=True)
     assert done.stdout == "7\n"
-    assert not any(path.read_bytes() == gone for path in kept)
+    assert not any(path.read_bytes() == data for path, data in damaged.items())
 
 
 def test_a_kept_kernel_takes_a_kept_function(tmp_path: Path) -> None:

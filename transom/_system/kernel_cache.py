@@ -29,8 +29,11 @@ from transom._system.source_digest import source_digest
 from transom._system.trusted import make_folder, remove_foreign, trusted_whole
 from transom._system.turns import turn
 
-_UNREADABLE = (OSError, EOFError, ImportError, AttributeError, pickle.UnpicklingError)
-"""What comes of a file that is not there or cut off, or that names what this version of Transom does not have."""
+_UNREADABLE = (OSError, ImportError, AttributeError)
+"""What comes of a file that is not there or damaged, or that names what this version of Transom does not have."""
+
+_SEAL = 16
+"""Bytes at the end of a file."""
 
 
 def kept_dispatcher(function: Callable[..., Any], options: dict[str, Any], digest: str) -> Any:
@@ -79,7 +82,7 @@ def _dispatcher_class() -> Any:
             path = self.path(_arguments(signature), context)
             try:
                 remove_foreign(path)
-                found = rebuild(context, *pickle.loads(path.read_bytes()))  # noqa: S301  # written by this user
+                found = rebuild(context, *pickle.loads(_unsealed(path.read_bytes())))  # noqa: S301  # our own
                 os.utime(path)  # what nobody uses for long is removed
             except _UNREADABLE:
                 _report_compiling()
@@ -89,7 +92,7 @@ def _dispatcher_class() -> Any:
         def save_overload(self, signature: Any, result: Any) -> None:
             try:
                 with atomic_write(self.path(_arguments(signature), result.target_context), "wb") as file:
-                    file.write(dumps(reduce(result)))
+                    file.write(_sealed(dumps(reduce(result))))
             except OSError as error:  # the disk or a quota is full: the next process compiles it again
                 _report_not_kept(f"{cache_folder().path}: {error.strerror}")
 
@@ -116,6 +119,17 @@ def _dispatcher_class() -> Any:
                 return entry
 
     return Dispatcher
+
+
+def _sealed(kernel: bytes) -> bytes:
+    """With a digest at the end: what a disk damaged may load without an error and run."""
+    return kernel + blake2b(kernel, digest_size=_SEAL).digest()
+
+
+def _unsealed(kept: bytes) -> bytes:
+    if _sealed(kept[:-_SEAL]) != kept:
+        raise OSError("damaged")
+    return kept[:-_SEAL]
 
 
 def _arguments(signature: Any) -> Any:
