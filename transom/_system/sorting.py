@@ -105,7 +105,7 @@ def ascending(values: NDArray[Any]) -> NDArray[Any]:
 
 @compiled
 def sort_in_place(values: NDArray[Any]) -> None:
-    """Bring numbers into ascending order without scratch memory: for short arrays, or such as are nearly sorted."""
+    """Bring numbers, shape ``(n,)``, into ascending order without scratch memory: for few, or nearly sorted ones."""
     gap = 1
     while 3 * gap + 1 < len(values):
         gap = 3 * gap + 1
@@ -121,7 +121,7 @@ def sort_in_place(values: NDArray[Any]) -> None:
 
 @compiled
 def largest(values: NDArray[Any]) -> Any:
-    """The largest of at least one number."""
+    """The largest of numbers, shape ``(n,)``, n >= 1."""
     found = values[0]
     for i in range(1, len(values)):
         found = max(found, values[i])
@@ -130,7 +130,7 @@ def largest(values: NDArray[Any]) -> Any:
 
 @compiled
 def smallest_at(values: NDArray[Any]) -> int:
-    """The place of the smallest of at least one number, the first among equals; none is nan."""
+    """The place of the smallest of numbers, shape ``(n,)``, n >= 1; the first among equals; none is nan."""
     at = 0
     for i in range(1, len(values)):
         if values[i] < values[at]:

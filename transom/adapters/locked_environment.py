@@ -60,7 +60,8 @@ def replay_locked(
 
 
 def arrivals(workload: Workload, unasked: Sequence[int]) -> IntArray:
-    """The jobs by id in the columns of :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
+    """The jobs by id, shape ``(jobs, 7)``, in the columns of
+    :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
     arrival = np.argsort(workload.jobs.id)
     table = _asking(workload.jobs.take(arrival), unasked)
     jobs = np.zeros((len(table), 7), np.int64)

@@ -103,7 +103,7 @@ class RLScheduler:
         return replay_locked(workload, policy, self.sign == "published", self._unasked(), easy, report)
 
     def arrivals(self, workload: Workload) -> IntArray:
-        """The jobs as the environment takes them, for trainings: the columns of
+        """The jobs as the environment takes them, for trainings, shape ``(jobs, 7)``: the columns of
         :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
         from transom.adapters.locked_environment import arrivals
 

@@ -26,7 +26,7 @@ _SPACED: dict[Backfilling, int] = {"none": 1024, "easy": 1024, "conservative": 5
 
 
 def asked_before(past: Past, now: int, shown: int) -> IntArray:
-    """Places of the jobs about which past questions are asked, in the order in which they started.
+    """Places of the jobs about which past questions are asked, shape ``(asked,)``, in the order of their starts.
 
     They are spread evenly over the first ``shown`` jobs, twice as far apart whenever these double, so that questions
     at different instants share most of them.
@@ -74,7 +74,7 @@ class Calibration:
                 np.save(file, table)
 
     def scores(self, places: IntArray) -> Scores:
-        """How far the intervals of these jobs, in the order of their starts, missed."""
+        """How far the intervals of these jobs, shape ``(jobs,)``, in the order of their starts, missed."""
         known = self._past.known
         before = np.array([self._made[p] for p in places.tolist()]).reshape(-1, 3)
         return scores(before, (known.start - known.submit)[places].astype(np.float64))

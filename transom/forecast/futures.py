@@ -50,7 +50,7 @@ class Instant(NamedTuple):
 
 
 def instant(known: Known, now: int, count: int, promised: IntArray | None = None) -> Instant:
-    """The machine at ``now``, of which the first ``count`` jobs are known; ``promised`` is by job."""
+    """The machine at ``now``, of which the first ``count`` jobs are known; ``promised``: starts, shape ``(jobs,)``."""
     active = np.flatnonzero(known.end[:count] >= now)
     started = known.start[active]
     elapsed = np.where(started < now, now - started, -1)

@@ -111,7 +111,12 @@ def list_lengths(path: Path, column: str) -> NDArray[Any] | None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what polars raises on a missing or damaged file into an error of ours."""
+    """Turn what polars raises on a missing or damaged file into an error of ours.
+
+    Raises
+    ------
+    DocumentError : the file is missing, damaged, or lacks a column.
+    """
     import polars as pl
 
     if not path.is_file():
@@ -127,7 +132,12 @@ def readable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def whole_parquet(target: Path) -> Iterator[Path]:
-    """As :func:`atomic_path`, for polars: its own error neither names the file nor is an :class:`OSError`."""
+    """As :func:`atomic_path`, for polars: its own error neither names the file nor is an :class:`OSError`.
+
+    Raises
+    ------
+    DocumentError : the file cannot be written.
+    """
     from polars.exceptions import ComputeError
 
     try:

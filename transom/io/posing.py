@@ -25,7 +25,12 @@ def knapsack(window: Window, objective: str = "nodes") -> tuple[Knapsack, Jobs]:
 
 
 def knapsack_of_line(line: PeriodWindow, objective: str = "nodes") -> tuple[Knapsack, Jobs]:
-    """Which of the jobs fit."""
+    """Which of the jobs fit.
+
+    Raises
+    ------
+    SpecError : an objective other than ``nodes``: these jobs state no times.
+    """
     if objective != "nodes":
         raise SpecError("its jobs state neither submission nor walltime; --objective can be nodes")
     return line.knapsack(), line.ids.tolist()
@@ -51,7 +56,12 @@ def placement(window: Window, objective: str = "nodes") -> tuple[Placement, Jobs
 
 
 def placement_as_stated(stated: Placement, objective: str | None = None) -> tuple[Placement, Jobs]:
-    """A placement with the values that are wanted."""
+    """A placement with the values that are wanted.
+
+    Raises
+    ------
+    SpecError : the objective is none of a placement.
+    """
     if objective is None:
         return stated, None
     if objective not in PLACED:
@@ -67,7 +77,12 @@ def placement_of_knapsack(stated: Knapsack) -> tuple[Placement, Jobs]:
 def workflow_on_machine(
     stated: Workflow, nodes: int | None = None, amounts: str | None = None
 ) -> tuple[Workflow, Jobs]:
-    """A workflow on the machine that is wanted, or on the one that it states."""
+    """A workflow on the machine that is wanted, or on the one that it states.
+
+    Raises
+    ------
+    SpecError : no machine is stated, or ``amounts`` cannot be read or comes without ``nodes``.
+    """
     if nodes is None:
         if amounts is not None:
             raise SpecError("--amounts goes with --nodes")

@@ -65,7 +65,12 @@ def tree_document(tree: FatTree) -> formats.TreeDocument:
 
 @lru_cache(maxsize=4)
 def tree_of(document: formats.TreeDocument) -> FatTree:
-    """The tree of a document."""
+    """The tree of a document.
+
+    Raises
+    ------
+    ModelError : it states neither the numbers of a uniform tree nor the switches of each node, or both.
+    """
     # The documents of a set mostly stand on one tree.
     by_node = (document.leaf, document.pod)
     regular = (document.nodes, document.leaf_nodes, document.pod_nodes)

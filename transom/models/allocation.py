@@ -402,7 +402,7 @@ class Allocation(Frozen):
         return [self.idle[owner == job].tolist() for job in range(len(self))]
 
     def owners(self, nodes: Sequence[Iterable[int]]) -> IntArray:
-        """The solution that gives each job these nodes: the inverse of :meth:`nodes`.
+        """The solution, shape ``(idle,)``, that gives each job these nodes: the inverse of :meth:`nodes`.
 
         Raises
         ------

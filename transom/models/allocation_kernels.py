@@ -94,7 +94,8 @@ def job_costs(
 
 @compiled
 def placing_order(owner: IntArray, sizes: IntArray, wrap: bool, once: bool) -> IntArray:
-    """When each job is placed if whatever is consecutive is placed first; -1 for those that never are.
+    """When each job is placed, shape ``(jobs,)``, if whatever is consecutive is placed first; -1 for those that never
+    are.
 
     ``once``: only the jobs that are consecutive in Q itself, as under the static rule.
     """

@@ -43,7 +43,7 @@ def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray)
 
     Parameters
     ----------
-    values, weights, capacity : the knapsack, all > 0.
+    values, weights, capacity : the knapsack, all > 0; arrays of shape ``(items,)``.
     order : positions as :func:`by_efficiency` gives them.
 
     References
@@ -62,7 +62,7 @@ def dantzig(values: IntArray, weights: IntArray, capacity: int, order: IntArray)
 
 @compiled
 def alike(values: IntArray, weights: IntArray) -> bool:
-    """Whether all items have the same value per weight, exactly; all > 0."""
+    """Whether all items have the same value per weight, exactly; both of shape ``(items,)``, all > 0."""
     for item in range(1, len(values)):
         a, b = values[item], weights[item]
         if a == b and values[0] == weights[0]:

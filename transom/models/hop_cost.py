@@ -64,7 +64,7 @@ class HopCost:
 
     @property
     def weights(self) -> IntArray:
-        """``(h3, h3 - h2, h2 - h1, c, floored)`` for the kernels; ``c`` is doubled for ordered pairs."""
+        """``(h3, h3 - h2, h2 - h1, c, floored)``, shape ``(5,)``, for kernels; ``c`` is doubled for ordered pairs."""
         c = self.unit * (2 if self.ordered else 1)
         steps = (self.other, self.other - self.same_pod, self.same_pod - self.same_leaf)
         return np.array([*steps, c, self.floored], np.int64)
@@ -99,7 +99,10 @@ def authors() -> HopCost:
 
 @compiled
 def hop_cost(n: int, leaf_pairs: int, pod_pairs: int, weights: IntArray) -> float:
-    """Cost of ``n`` nodes of which so many pairs share a leaf switch, a pod (those of one leaf included)."""
+    """Cost of ``n`` nodes of which so many pairs share a leaf switch, a pod (those of one leaf included).
+
+    ``weights``, shape ``(5,)``, as :attr:`HopCost.weights`.
+    """
     if n < 2:
         return 0.0
     return hops_cost(n, weights[0] * (n * (n - 1) // 2) - weights[1] * pod_pairs - weights[2] * leaf_pairs, weights)
@@ -107,7 +110,7 @@ def hop_cost(n: int, leaf_pairs: int, pod_pairs: int, weights: IntArray) -> floa
 
 @compiled
 def hops_cost(n: int, hops: int, weights: IntArray) -> float:
-    """Cost of ``n`` >= 2 nodes whose pairs are so many hops apart."""
+    """Cost of ``n`` >= 2 nodes whose pairs are so many hops apart; ``weights``, shape ``(5,)``."""
     if weights[4]:
         # c * hops // n, in steps that stay within 64 bits on the largest trees.
         return float(max(weights[3] * (hops // n) + weights[3] * (hops % n) // n, 1))
@@ -241,7 +244,7 @@ def slide_costs(leaf: IntArray, pod: IntArray, sizes: IntArray, weights: IntArra
 
 @compiled
 def in_order(switch: IntArray) -> bool:
-    """Whether numbers of switches never fall along the entries, so that the nodes of a switch follow one another."""
+    """Whether numbers of switches, shape ``(entries,)``, never fall: the nodes of a switch follow one another."""
     rises = True
     for i in range(1, len(switch)):
         rises &= switch[i] >= switch[i - 1]
@@ -254,7 +257,7 @@ def sum_savings(switch: IntArray, left: IntArray, m: int, weight: int, sums: Flo
 
     Parameters
     ----------
-    switch : of each entry; the numbers never fall.
+    switch : of each entry, shape ``(entries,)``; the numbers never fall.
     left, m : the entries that count are the first ``m`` of ``left``, which ascend.
     weight : what a pair saves.
     sums : written for each of these and, in the first row, for the end, shape ``(5, entries + 1)``: what all pairs
@@ -288,7 +291,8 @@ def slide_in_order(
 
     Parameters
     ----------
-    of_leaf, of_pod : as :func:`sum_savings` writes them.
+    of_leaf, of_pod : as :func:`sum_savings` writes them, shape ``(5, entries + 1)``.
+    costs : of each start, shape ``(entries,)``.
     """
     pairs = float(size * (size - 1) // 2)
     whole, in_leaf, in_pod = weights[0] * pairs, weights[2] * pairs, weights[1] * pairs

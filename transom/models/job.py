@@ -119,7 +119,12 @@ class JobTable(Frozen, Sequence[Job]):
 
     @classmethod
     def of(cls, jobs: Iterable[Job]) -> JobTable:
-        """The table of ``jobs``, in their order."""
+        """The table of ``jobs``, in their order.
+
+        Raises
+        ------
+        ModelError : they state demands on different numbers of resources.
+        """
         listed = list(jobs)
         rows = [(j.id, j.submit, j.nodes, j.walltime, j.user, j.priority, *j.demand) for j in listed]
         if len({len(row) for row in rows}) > 1:

@@ -73,6 +73,10 @@ class Knapsack(Frozen):
         objective : value per queued job, by default the used nodes; floats are scaled by
             :data:`~transom.models.objectives.SCALE` and rounded, positive ones to 1 at least.
         jobs : positions in the queue that become items, shape ``(items,)``, by default all.
+
+        Raises
+        ------
+        ModelError : an argument is not of its type, or a value or position is out of range.
         """
         expected(window, Window, "knapsack: window", "a Window")
         if objective is not None and not callable(objective):

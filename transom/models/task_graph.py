@@ -50,7 +50,8 @@ def topological_order(parents: Adjacency, children: Adjacency) -> IntArray:
 
 
 def cycle(parents: Adjacency, order: IntArray) -> list[int] | None:
-    """Tasks that wait for each other, the first one again at the end; None if all tasks stand in ``order``."""
+    """Tasks that wait for each other, the first one again at the end; None if all tasks stand in
+    ``order``, shape ``(ordered,)``."""
     left = np.ones(len(parents.first) - 1, bool)
     left[order] = False
     if not left.any():

@@ -32,7 +32,7 @@ def share_scale(axis: Any, drawn: Sequence[FloatArray], label: str, whole: bool 
     Parameters
     ----------
     axis : an axis of matplotlib's.
-    drawn : the values of each policy, all >= 0, NaN where there is none.
+    drawn : the values of each policy, shape ``(points,)``, all >= 0, NaN where there is none.
     label : what the axis shows.
     whole : allow ticks at whole numbers only.
 

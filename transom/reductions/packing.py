@@ -133,7 +133,7 @@ def invert(problem: Allocation | ConstrainedPath, rows: IntArray, starts: IntArr
 
 
 def blocks(problem: Allocation | ConstrainedPath, packed: Packing, solution: Any) -> tuple[IntArray, IntArray]:
-    """Rows and starts of the blocks of a feasible solution: what :func:`invert` makes it of, in any order."""
+    """Rows and starts, both of shape ``(blocks,)``, of a feasible solution: what :func:`invert` makes it of."""
     found: tuple[IntArray, IntArray] = _FROM[type(problem)].blocks(problem, packed, solution)
     return found
 
@@ -169,7 +169,7 @@ def _first_fit(costs: FloatArray, sizes: IntArray, counts: IntArray) -> tuple[In
 
 @compiled
 def distinct_sizes(sizes: IntArray) -> tuple[IntArray, IntArray]:
-    """``np.unique(sizes, return_counts=True)``, at a tenth of its price for few jobs."""
+    """``np.unique(sizes, return_counts=True)`` of shape ``(jobs,)``, at a tenth of its price for few jobs."""
     ordered = ascending(sizes)
     distinct = np.empty(len(sizes), np.int64)
     counts = np.empty(len(sizes), np.int64)

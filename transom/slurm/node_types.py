@@ -130,7 +130,8 @@ def _closed(sets: dict[NodeSet, str]) -> bool:
 
 
 def types_of(kinds: Kinds, jobs: Sequence[int], nodes: int) -> tuple[IntArray, BoolArray] | None:
-    """The type of each of some nodes, and whether each of some jobs takes each type; None where none is confined."""
+    """The type of each node, shape ``(nodes,)``, and whether each job takes each type, shape ``(jobs, types)``; None
+    where no job is confined."""
     if not any(job in kinds.of for job in jobs):
         return None
     sets = list(dict.fromkeys(kinds.of.values()))

@@ -59,6 +59,7 @@ def read_swf(
     TraceError : the file cannot be read, is empty or not in this format, holds no usable job or
         one id twice, or breaks a rule; the message names file, line and condition.
     SpecError : the rules name a field or partition that does not exist, or the size of the machine is required.
+    ModelError : ``nodes`` is not a number > 0.
 
     References
     ----------

@@ -80,7 +80,13 @@ def blocks(path: str, size: int = _BLOCK) -> Iterator[tuple[int, bytearray]]:
 
 
 def whole_lines(path: str, content: Iterable[bytes], size: int = _BLOCK) -> Iterator[tuple[int, bytearray]]:
-    """Blocks that end with a line (:func:`blocks`), of a file's pieces."""
+    """Blocks that end with a line (:func:`blocks`), of a file's pieces.
+
+    Raises
+    ------
+    TraceError : a line is longer than :data:`LINE`.
+    BrokenStreamError : the stream ends early or is damaged; told with the number of the line.
+    """
     held, end, lines = bytearray(), 0, 0
     try:
         for piece in content:

@@ -82,7 +82,7 @@ class Normal(_Marginal):
         return Normal(*_sizes(mean, None, 0.5))
 
     def quantile(self, share: FloatArray) -> FloatArray:
-        """The amount that a share of all amounts does not exceed."""
+        """The amount that each share of all amounts does not exceed; both of shape ``(jobs,)``."""
         from scipy.special import ndtr, ndtri  # late: it takes longer than most commands that never sample
 
         mean, deviation = _sizes(self.mean, self.deviation, 0.5)
@@ -118,7 +118,7 @@ class Lognormal(_Marginal):
         return Lognormal(*_sizes(mean, None, 2.0))
 
     def quantile(self, share: FloatArray) -> FloatArray:
-        """The amount that a share of all amounts does not exceed."""
+        """The amount that each share of all amounts does not exceed; both of shape ``(jobs,)``."""
         from scipy.special import ndtri
 
         mean, deviation = _sizes(self.mean, self.deviation, 2.0)
@@ -154,7 +154,7 @@ class Pareto(_Marginal):
         return Pareto(mean, self.shape)
 
     def quantile(self, share: FloatArray) -> FloatArray:
-        """The amount that a share of all amounts does not exceed."""
+        """The amount that each share of all amounts does not exceed; both of shape ``(jobs,)``."""
         least = (1.0 if self.mean is None else self.mean) * (self.shape - 1) / self.shape
         amounts: FloatArray = least * (1 - share) ** (-1 / self.shape)
         return amounts

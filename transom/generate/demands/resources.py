@@ -169,7 +169,8 @@ def provide(
 
 
 def offered_load(workload: Workload) -> FloatArray:
-    """The load of the nodes and of each further resource, as defined above; not numbers over no time."""
+    """The load of the nodes and of each further resource, as defined above, shape ``(1 + resources,)``; NaN over no
+    time."""
     asked = np.column_stack((workload.jobs.nodes, workload.jobs.demand))
     capacities = np.array([workload.cluster.num_nodes, *workload.cluster.capacities])
     span = _span(workload)

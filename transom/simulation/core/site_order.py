@@ -37,7 +37,12 @@ def name_of_rule(rule: str | PriorityRule) -> str:
 
 def site_order(rule: PriorityRule, jobs: JobTable, now: int, origin: int) -> NDArray[np.intp]:
     """Positions of ``jobs`` in the order of ``rule``: by score, then submission, then id; for ``origin`` see
-    :func:`clock_begins`."""
+    :func:`clock_begins`.
+
+    Raises
+    ------
+    SpecError : the rule gives no score, or several, to a job.
+    """
     scores = rule(jobs, now, origin)
     if np.shape(scores) != (len(jobs),):
         raise SpecError(f"{name_of_rule(rule)}: expected a score for each of {len(jobs)} jobs, got {shown(scores)}")

@@ -125,7 +125,12 @@ class NodeTracker:
 
 
 def completed(schedule: Schedule, runs: NodeRuns, placer: Placer, placed: Mapping[int, Placed]) -> Schedule:
-    """A schedule with its nodes, what they cost, and at each decision what the allocator said (``placed``, by time)."""
+    """A schedule with its nodes, what they cost, and at each decision what the allocator said (``placed``, by time).
+
+    Raises
+    ------
+    PolicyError : the notes of a policy are called as those of an allocator.
+    """
     decisions = dict(schedule.decisions)
     if placer.allocator.solver is not None:
         if taken := decisions.keys() & set(_COLUMNS):

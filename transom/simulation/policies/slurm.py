@@ -164,7 +164,12 @@ class SlurmBackfill:
         )
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
-        """A whole replay in one compiled loop."""
+        """A whole replay in one compiled loop.
+
+        Raises
+        ------
+        SpecError : ``completing`` beside failures of nodes.
+        """
         state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
         priorities, reserved, shared = None, nothing_reserved(len(replay.jobs), _amounts(state)), nobody_shares()

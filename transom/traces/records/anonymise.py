@@ -116,7 +116,12 @@ def _without_lists(partition: Mapping[str, object]) -> dict[str, object]:
 
 @contextmanager
 def values_unsaid() -> Iterator[None]:
-    """Errors without the values that they quote."""
+    """Errors without the values that they quote.
+
+    Raises
+    ------
+    TraceError : the one of the block, without its values.
+    """
     try:
         yield
     except TraceError as error:

@@ -48,7 +48,12 @@ class ImportRules:
         self.zone()
 
     def zone(self) -> ZoneInfo | None:
-        """The zone of times that state none."""
+        """The zone of times that state none.
+
+        Raises
+        ------
+        SpecError : the name of the zone is not known.
+        """
         if self.timezone is None:
             return None
         try:
