@@ -27,6 +27,13 @@ def warm_packing() -> None:
     tiny.violations(owner)
 
 
+def on_paths(solver: Any, about: str) -> Any:
+    """The class of a solver of static allocations, declared for constrained paths as ``csp-...`` as well."""
+    body = {"name": solver.name.replace("scas", "csp"), "solves": ConstrainedPath}
+    body |= {"__doc__": about, "__module__": solver.__module__, "__slots__": ()}
+    return type(solver.__name__.replace("Scas", "Csp"), (solver,), body)
+
+
 def refused_rule(problem: Allocation | ConstrainedPath) -> str | None:
     """Why a solver of packings cannot take this problem, or None."""
     rule = getattr(problem, "rule", "static")

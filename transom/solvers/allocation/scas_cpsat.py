@@ -16,6 +16,7 @@ from transom.reductions.packing import Packing
 from transom.solvers.allocation.packing_search import (
     answer_greedily,
     has_no_arc,
+    on_paths,
     refused_rule,
     sorted_blocks,
     warm_packing,
@@ -73,21 +74,9 @@ class ScasCpSat:
         _solve(problem, budget, int(rng.integers(2**31)), self.presolve)
 
 
-@dataclass(frozen=True, slots=True)
-class CspCpSat(ScasCpSat):
-    """The model of ``scas-cpsat`` on the constrained path: an interval for every operation arc wanted.
-
-    Parameters
-    ----------
-    with_presolve : as there.
-
-    References
-    ----------
-    Lan et al. (2023), section IV-B.
-    """
-
-    name: ClassVar[str] = "csp-cpsat"
-    solves: ClassVar[type] = ConstrainedPath
+CspCpSat = on_paths(
+    ScasCpSat, "The model of ``scas-cpsat`` on the constrained path: an interval for every operation arc."
+)
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, with_presolve: bool) -> None:

@@ -20,7 +20,7 @@ from transom.models.shortest_path import ConstrainedPath
 from transom.reductions import packing
 from transom.reductions.packing import Packing, block_owners, distinct_sizes
 from transom.solvers.allocation import block_dp
-from transom.solvers.allocation.packing_search import refused_rule
+from transom.solvers.allocation.packing_search import on_paths, refused_rule
 from transom.solving import presolve
 from transom.stop import Budget, Stop
 
@@ -81,7 +81,7 @@ class ScasDp:
             ScasDp()(problem, Stop().start(problem), rng)
             ScasDp()(problem, Stop(iterations=100).start(problem), rng)
         path = ConstrainedPath.from_allocation(line)
-        CspDp()(path, Stop().start(path), rng)
+        ScasDp()(path, Stop().start(path), rng)
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -97,28 +97,7 @@ class ScasDp:
         _search(problem, budget)
 
 
-@dataclass(frozen=True, slots=True)
-class CspDp(ScasDp):
-    r"""Label setting over (nodes of the path, arcs taken of each size); the method of ``scas-dp``.
-
-    Arcs may be missing and costs may be any numbers, negative ones too; where no path exists, that is
-    proved. An iteration is a row of the table, one state.
-
-    Parameters
-    ----------
-    memory : most memory for the table [MiB], > 0; a larger one is refused.
-
-    Raises
-    ------
-    SpecError : ``memory`` is not positive.
-
-    References
-    ----------
-    Lan et al. (2023), section IV-B.
-    """
-
-    name: ClassVar[str] = "csp-dp"
-    solves: ClassVar[type] = ConstrainedPath
+CspDp = on_paths(ScasDp, "Label setting over (nodes of the path, arcs taken of each size); any costs, missing arcs.")
 
 
 def static_optimum(problem: Allocation, memory: int = 64) -> tuple[IntArray, float] | None:

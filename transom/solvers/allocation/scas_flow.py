@@ -19,6 +19,7 @@ from transom.solvers.allocation.packing_search import (
     cost_unit,
     float_slack,
     has_no_arc,
+    on_paths,
     refused_rule,
     sorted_blocks,
     warm_packing,
@@ -89,17 +90,7 @@ class ScasFlow:
         _solve(problem, budget, int(rng.integers(2**31)))
 
 
-@dataclass(frozen=True, slots=True)
-class CspFlow(ScasFlow):
-    """The model of ``scas-flow`` on the constrained path, without arcs that wrap around.
-
-    References
-    ----------
-    Lan et al. (2023), section IV-B.
-    """
-
-    name: ClassVar[str] = "csp-flow"
-    solves: ClassVar[type] = ConstrainedPath
+CspFlow = on_paths(ScasFlow, "The model of ``scas-flow`` on the constrained path, without arcs that wrap around.")
 
 
 class _Flow(NamedTuple):

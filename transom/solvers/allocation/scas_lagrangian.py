@@ -21,7 +21,7 @@ from transom.reductions.packing import Packing
 from transom.solvers.allocation.line import Best, Line
 from transom.solvers.allocation.line_moves import Moves
 from transom.solvers.allocation.line_prices import distances
-from transom.solvers.allocation.packing_search import refused_rule
+from transom.solvers.allocation.packing_search import on_paths, refused_rule
 from transom.solvers.allocation.price_pace import Pace
 from transom.solving import presolve, warm_up
 from transom.stop import Budget, Stop
@@ -118,7 +118,7 @@ class ScasLagrangian:
         path = ConstrainedPath(
             9, np.array([2, 3]), np.array([2, 1]), np.where(np.arange(9) < [[8], [7]], 1.0, math.inf)
         )
-        CspLagrangian()(path, Stop().start(path), rng)
+        ScasLagrangian()(path, Stop().start(path), rng)
 
     def __call__(
         self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
@@ -157,26 +157,9 @@ class ScasLagrangian:
                 return
 
 
-@dataclass(frozen=True, slots=True)
-class CspLagrangian(ScasLagrangian):
-    """The method of ``scas-lagrangian`` on any constrained path, with missing arcs and negative costs too.
-
-    Parameters
-    ----------
-    memory : most memory for labels [MiB], > 0.
-
-    Raises
-    ------
-    SpecError : ``memory`` is not positive.
-
-    References
-    ----------
-    Lan et al. (2023), section IV-B; Handler and Zang, A dual algorithm for the constrained shortest path problem,
-    Networks 10 (1980).
-    """
-
-    name: ClassVar[str] = "csp-lagrangian"
-    solves: ClassVar[type] = ConstrainedPath
+CspLagrangian = on_paths(
+    ScasLagrangian, "The method of ``scas-lagrangian`` on any constrained path, missing arcs and negative costs too."
+)
 
 
 def _anneal(

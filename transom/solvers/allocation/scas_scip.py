@@ -19,6 +19,7 @@ from transom.solvers.allocation.packing_search import (
     cost_unit,
     float_slack,
     has_no_arc,
+    on_paths,
     refused_rule,
     sorted_blocks,
     warm_packing,
@@ -36,36 +37,7 @@ _AT_LEAST = 2e-6  # what a variable or row of the model takes to make [s]
 
 
 @dataclass(frozen=True, slots=True)
-class CspScip:
-    """The model of ``scas-scip`` on the constrained path: one job for every operation arc wanted.
-
-    References
-    ----------
-    Lan et al. (2023), sections IV-A and IV-B.
-    """
-
-    name: ClassVar[str] = "csp-scip"
-    solves: ClassVar[type] = ConstrainedPath
-    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
-
-    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
-        """Every constrained path and every static allocation."""
-        return refused_rule(problem)
-
-    def warm_up(self) -> None:
-        """Import SCIP and compile what packs and unpacks."""
-        import_back_end("pyscipopt")
-        warm_packing()
-        run_deferred()
-
-    def __call__(
-        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
-    ) -> None:
-        _solve(problem, budget, int(rng.integers(2**31)), getattr(self, "cancel", False))
-
-
-@dataclass(frozen=True, slots=True)
-class ScasScip(CspScip):
+class ScasScip:
     r"""The paper's model of static allocation, literally: the reference, not the way to solve it.
 
     Binary :math:`y_{j,i}`: job j begins at entry i of Q; :math:`x_{j,i}`: it gets entry i.
@@ -96,8 +68,29 @@ class ScasScip(CspScip):
 
     name: ClassVar[str] = "scas-scip"
     solves: ClassVar[type] = Allocation
+    needs: ClassVar[tuple[str, ...]] = ("pyscipopt",)
 
     cancel: bool = False
+
+    def supports(self, problem: Allocation | ConstrainedPath, /) -> str | None:
+        """Every constrained path and every static allocation."""
+        return refused_rule(problem)
+
+    def warm_up(self) -> None:
+        """Import SCIP and compile what packs and unpacks."""
+        import_back_end("pyscipopt")
+        warm_packing()
+        run_deferred()
+
+    def __call__(
+        self, problem: Allocation | ConstrainedPath, budget: Budget, rng: np.random.Generator, /, start: Any = None
+    ) -> None:
+        _solve(problem, budget, int(rng.integers(2**31)), self.cancel)
+
+
+CspScip = on_paths(
+    ScasScip, "The model of ``scas-scip`` on the constrained path: one job for every operation arc wanted."
+)
 
 
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int, cancel: bool) -> None:
