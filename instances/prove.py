@@ -1,6 +1,6 @@
-"""Prove the optimum of every bundled instance by independent exact methods, and keep it in the index.
+"""Prove the optimum of every bundled instance by independent exact methods, and keep it in the library.
 
-Run it from the checkout: ``python -m instances.prove``. What the index says is proved already is not proved again,
+Run it from the checkout: ``python -m instances.prove``. What the library says is proved already is not proved again,
 unless ``--again``; interrupted, it goes on where it was. From nothing it takes some minutes. Entries that are
 not made here stay as they are.
 """
@@ -18,8 +18,8 @@ import msgspec
 
 from instances.fronts import enumerated_front, values_of
 from transom import Stop, solve
-from transom.bench.best_known.library import INDEX, Entry, Library, better, read_library, write_library
-from transom.bench.best_known.library_update import improved, new_entries, now
+from transom.bench.best_known.entering import improved, new_entries
+from transom.bench.best_known.library import INDEX, Entry, Library, better, has_library, read_library, write_library
 from transom.errors import UnsupportedError
 from transom.io.instances import ReadOptions
 from transom.models import Allocation, Selection
@@ -114,7 +114,7 @@ def settled(entry: Entry) -> bool:
     return entry.proved and len(entry.proved_by) >= NEEDED[entry.problem]
 
 
-def proved(entry: Entry, problem: Any, free: float | None, large: bool, library: Library) -> Entry:
+def proved(entry: Entry, problem: Any, free: float | None, large: bool) -> Entry:
     """An entry after all methods had their turn.
 
     ``free`` is the optimum of the same window under the free rule, where it is proved.
@@ -130,7 +130,7 @@ def proved(entry: Entry, problem: Any, free: float | None, large: bool, library:
             result = solve(problem, spec, Stop(seconds=SECONDS.get(name, 60.0)))
         except UnsupportedError:
             continue
-        entry = improved(entry, result, library, SOURCE, None, now())
+        entry = improved(entry, problem, result, SOURCE)
     by = tuple(by for by in counted(entry, problem, free) if entry.proved and by not in entry.proved_by)
     return msgspec.structs.replace(entry, proved_by=(*entry.proved_by, *by))
 
@@ -184,17 +184,17 @@ def prove_set(
     entries = all_entries(known, each, problem)
     yield from (entry for entry in entries if settled(entry) and not again)
     for entry, posed in known.problems(entry for entry in entries if again or not settled(entry)):
-        if posed is None:
-            raise SystemExit(f"{entry.place}: no such instance; 'transom library remove' forgets it")
-        made = proved(entry, posed, free.get(entry.line), each.large, known)
+        if isinstance(posed, str):
+            raise SystemExit(f"{entry.place}: {posed}; 'transom library remove' forgets it")
+        made = proved(entry, posed, free.get(entry.line), each.large)
         if not settled(made):
             print(f"{made.place}: {problem} is not proved, {made.value} found", file=sys.stderr)
         yield made
 
 
 def main() -> None:
-    """Bring the index up to date."""
-    known = read_library(HERE) if (HERE / INDEX).exists() else Library(HERE, ())
+    """Bring the library up to date."""
+    known = read_library(HERE) if has_library(HERE) else Library(HERE, ())
     made: list[Entry] = []
     try:
         for entry in prove(known, "--again" in sys.argv[1:]):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import multiprocessing
 import shutil
 import threading
@@ -12,28 +13,38 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transom import Stop, solve
-from transom.bench.best_known.library import INDEX, BestKnown, Entry, Library, locked, read_library, write_library
-from transom.bench.best_known.library_sources import (
-    Candidate,
-    Taken,
-    candidates,
-    contradictions,
-    keep,
-    promising,
-    steps,
+from transom.bench.best_known.entering import (
+    Claim,
+    Contradiction,
+    adds_to,
+    claims_of,
+    improved,
+    new_entries,
+    updates,
+    with_steps,
 )
-from transom.bench.best_known.library_update import Contradiction, claim_of, improved, new_entries, now
-from transom.bench.best_known.library_verification import between_entries, verify, without_entry
+from transom.bench.best_known.library import (
+    EARLIER,
+    INDEX,
+    BestKnown,
+    Entry,
+    Library,
+    locked,
+    read_library,
+    write_library,
+)
+from transom.bench.best_known.verification import between_entries, verify, without_entry
 from transom.bench.plan.task import Row
 from transom.bench.store.store import Store
 from transom.errors import DocumentError
 from transom.generate import family_selection, generate_knapsack
-from transom.io import read_documents, write_documents
+from transom.io import encode, read_documents, write_documents
 from transom.io.instances import ReadOptions
 from transom.models import Knapsack, ParetoFront
 from transom.result import Result
@@ -43,15 +54,20 @@ pytestmark = pytest.mark.xdist_group("library")  # what is made once serves all
 PROVED = {"knapsack": "dp", "selection": "exhaustive:limit=60", "scas": "scas-dp", "dcas": "dcas-exact"}
 
 
-def index(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.decompress((folder / INDEX).read_bytes()).splitlines()]
+UNKNOWN: dict[str, Any] = {"bound": None, "proved_by": (), "best": None, "known_since": None}
+Change = Callable[[dict[str, Any]], None]
 
 
-def forge(folder: Path, change: Callable[[dict[str, Any]], None], at: int = 0) -> None:
-    """Change a line of the index by hand."""
-    lines = index(folder)
-    change(lines[at])
-    (folder / INDEX).write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
+def forge(folder: Path, change: Change, at: int = 0) -> None:
+    """Change a row by hand, the result as a document."""
+    frame = pl.read_parquet(folder / INDEX)
+    rows = frame.to_dicts()
+    rows[at]["best"] = json.loads(rows[at]["best"])
+    change(rows[at])
+    rows[at]["best"] = json.dumps(rows[at]["best"])
+    schema = {name: frame.schema.get(name, pl.String) for name in rows[at]}
+    card = pl.read_parquet_metadata(folder / INDEX)["transom"]
+    pl.DataFrame(rows, schema=schema, orient="row").write_parquet(folder / INDEX, metadata={"transom": card})
 
 
 def knapsack(seed: int) -> Knapsack:
@@ -86,7 +102,7 @@ def solved(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         library = library.with_entries(new_entries(library, [folder / name], ReadOptions(problem)))
     done = [
-        improved(entry, solve(problem, PROVED[entry.problem], Stop(seconds=60)), library, "test", None, now())
+        improved(entry, problem, solve(problem, PROVED[entry.problem], Stop(seconds=60)), "test")
         for entry, problem in library.problems(library.entries)
     ]
     write_library(library.with_entries(done))
@@ -102,8 +118,7 @@ def folder(solved: Path, tmp_path: Path) -> Path:
 def unsolved(folder: Path) -> Library:
     """The library with nothing known of the knapsacks."""
     library = read_library(folder)
-    empty = {"bound": None, "proved_by": (), "best": None, "history": ()}
-    packs = [msgspec.structs.replace(each, **empty) for each in library.entries if each.problem == "knapsack"]
+    packs = [msgspec.structs.replace(each, **UNKNOWN) for each in library.entries if each.problem == "knapsack"]
     library = library.with_entries(packs)
     write_library(library)
     return library
@@ -159,55 +174,53 @@ def test_the_best_of_a_digest(folder: Path, unsolved: Library) -> None:
     assert unsolved.best("0" * 32) is None
     problem = knapsack(2)
     found = worse(problem)
-    changed = unsolved.with_entries([improved(first, found, unsolved, "test", None, now())])
+    changed = unsolved.with_entries([improved(first, problem, found, "test")])
     assert found.value is not None
     assert changed.best(first.digest) == BestKnown(found.value, None, False, "max")
 
 
-@given(st.lists(st.tuples(st.integers(90, 100), st.integers(100, 110)), min_size=1, max_size=6))
+@given(st.lists(st.tuples(st.integers(0, 10), st.integers(100, 110)), min_size=1, max_size=6))
 def test_the_better_is_kept_whatever_the_order(found: list[tuple[int, int]]) -> None:
-    problem = Knapsack([100], [1], 1)
-    entry = Entry(file="a.json", problem="knapsack", digest=problem.digest(), items=1, capacity=1)
-    library = Library(Path("nowhere"), [entry])
+    problem = Knapsack(range(90, 101), [1] * 11, 1)
+    entry = Entry(file="a.json", problem="knapsack", digest=problem.digest(), items=11, capacity=(1,))
     base = solve(problem, "dp")
-    for value, bound in found:
-        status = "optimal" if value == bound else "feasible"
-        result = replace(base, value=value, bound=bound, status=status, solver=f"s{value}")
-        entry = improved(entry, result, library, "test", None, "now")
-        assert improved(entry, result, library, "test", None, "later") is entry
-    assert entry.value == max(value for value, _ in found)
+    for item, bound in found:
+        value = 90 + item
+        status: Any = "optimal" if value == bound else "feasible"
+        chosen = np.arange(11) == item
+        result = replace(base, solution=chosen, value=value, bound=bound, status=status, solver=f"s{value}")
+        entry = improved(entry, problem, result, "test")
+        assert improved(entry, problem, result, "test") is entry
+    assert entry.value == max(90 + item for item, _ in found)
     assert entry.bound == min(bound for _, bound in found)
     assert entry.proved == (entry.value == entry.bound)
-    assert (entry.history[-1].value, entry.history[-1].bound) == (entry.value, entry.bound)
+    assert entry.known_since
     assert entry.proved_by
 
 
 def test_a_further_method_that_proves_it_is_noted(folder: Path) -> None:
-    library = read_library(folder)
-    entry = library.entries[-1]
-    again = improved(entry, solve(knapsack(2), "cpsat", Stop(seconds=30)), library, "test", None, "now")
+    entry, problem = read_library(folder).entries[-1], knapsack(2)
+    again = improved(entry, problem, solve(problem, "cpsat", Stop(seconds=30)), "further")
     assert again.proved_by == ("dp", "cpsat")
-    assert (again.best, again.history) == (entry.best, entry.history)
+    assert (again.best, again.source) == (entry.best, "test")
 
 
 def test_a_value_and_a_bound_of_different_methods_make_a_proof_but_not_of_fronts(folder: Path) -> None:
-    problem = knapsack(2)
-    entry, front = (read_library(folder).entries[at] for at in (-1, 4))
-    library, whole = Library(folder, [entry]), solve(problem, "dp", Stop(seconds=30))
-    empty = {"bound": None, "proved_by": (), "best": None, "history": ()}
-    found = replace(whole, bound=None, status="feasible", solver="sa")
-    bound = replace(whole, solution=None, value=None, status="unknown", solver="scip")
+    library, problem = read_library(folder), knapsack(2)
+    entry, (front, window) = library.entries[-1], next(library.problems(library.entries[4:5]))
+    whole = solve(problem, "dp", Stop(seconds=30))
+    found = replace(whole, bound=None, status="feasible", reason="finished", solver="sa")
+    bound = replace(whole, solution=None, value=None, status="unknown", reason="time", solver="scip")
+    entry = msgspec.structs.replace(entry, **UNKNOWN)
     for each in (found, bound):
-        entry = improved(
-            msgspec.structs.replace(entry, **empty) if each is found else entry, each, library, "t", None, ""
-        )
+        entry = improved(entry, problem, each, "t")
     assert (entry.proved, entry.proved_by, entry.best and entry.best.solver) == (True, ("scip",), "sa")
-    entry = improved(entry, whole, library, "t", None, "")
+    entry = improved(entry, problem, whole, "t")
     assert (entry.proved_by, entry.best and entry.best.status) == (("scip", "dp"), "optimal")
     known = front.result()
     assert known is not None
     poorer = replace(known, status="feasible", parameters={**known.parameters, "front": "not complete"})
-    front = improved(msgspec.structs.replace(front, **empty), poorer, library, "t", None, "")
+    front = improved(msgspec.structs.replace(front, **UNKNOWN), window, poorer, "t")
     assert front.value == front.bound
     assert not front.proved
 
@@ -248,10 +261,8 @@ def _set(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 def _worth_more(line: dict[str, Any]) -> None:
     """Value and bound, and all that is said of them, one higher."""
-    for place in (line["best"], line["history"][-1]):
-        place["value"] += 1
-        place["bound"] += 1
-    line["bound"] += 1
+    for place, name in ((line["best"], "value"), (line["best"], "bound"), (line, "bound")):
+        place[name] += 1
 
 
 def _half_proved(line: dict[str, Any]) -> None:
@@ -265,7 +276,7 @@ def _poorer_front(line: dict[str, Any]) -> None:
 
 def _only_found(line: dict[str, Any]) -> None:
     line["best"].update(status="feasible", bound=None, gap=None)
-    del line["bound"], line["proved_by"]
+    line["bound"] = None
 
 
 @pytest.mark.parametrize(
@@ -274,7 +285,7 @@ def _only_found(line: dict[str, Any]) -> None:
         (_set("digest", "0" * 32), 6, "the entry is for instance 0000"),
         (_set("best.instance", "0" * 32), 6, "the result is for instance 0000"),
         (_set("items", 7), 6, "items is 25, the entry says 7"),
-        (_set("capacity", 7), 6, "the entry says 7"),
+        (_set("capacity", [7]), 6, "the entry says (7,)"),
         (_set("scale", 7), 6, "scale is 1, the entry says 7"),
         (_set("capacity", [7, 7]), 4, "the entry says (7, 7)"),
         (_set("best.solution", [0]), 6, "the solution is worth"),
@@ -288,10 +299,8 @@ def _only_found(line: dict[str, Any]) -> None:
         (_set("best.status", "feasible"), 4, "a complete front is claimed"),
         (_set("best.parameters.front", "not complete"), 4, "the front is said to be not complete"),
         (_poorer_front, 4, ""),
-        (_set("proved_by", []), 6, "nobody is said to have proved it"),
-        (_only_found, 6, "the history ends with value"),
-        (_set("history", []), 6, "how it became known is not stated"),
-        (_set("history.0.value", 5), 6, "the history ends with value 5"),
+        (_set("proved_by", []), 6, "something is proved, by nobody"),
+        (_only_found, 6, "nothing is proved, by dp"),
         (_set("line", 4), 8, "the file has no such instance"),
         (_set("line", 1), 8, ""),
         (_set("file", "other.jsonl"), 6, "the file has no such instance"),
@@ -300,7 +309,7 @@ def _only_found(line: dict[str, Any]) -> None:
         (_set("best.solution", [0]), 0, ""),
     ],
 )
-def test_what_is_forged_is_found(folder: Path, change: Callable[[dict[str, Any]], None], at: int, told: str) -> None:
+def test_what_is_forged_is_found(folder: Path, change: Change, at: int, told: str) -> None:
     forge(folder, change, at)
     try:
         found = faults(folder)
@@ -319,18 +328,15 @@ def test_a_wrong_proof_is_found_by_another_solver(folder: Path, status: Any) -> 
         claimed = replace(claimed, solution=None, value=None, bound=None)
 
     def lower(line: dict[str, Any]) -> None:
-        library = Library(folder, ())
-        empty = Entry(file="packs.jsonl", line=1, problem="knapsack", digest=problem.digest(), items=25, capacity=1)
-        told = json.loads(msgspec.json.encode(improved(empty, claimed, library, "test", None, "now")))
-        line.pop("bound")
-        line.update({name: told[name] for name in ("best", "bound", "history", "proved_by") if name in told})
+        line["best"] = json.loads(encode(replace(claimed, curve=())))
+        line["bound"] = claimed.bound
 
     forge(folder, lower, 6)
     assert faults(folder) == []  # the judge cannot know it
     (fault,) = faults(folder, 30.0)
-    assert fault.startswith("packs.jsonl:1: cpsat found ")
+    assert fault.startswith("packs.jsonl:1: cpsat (just now) found ")
     what = "nothing is better than" if status == "optimal" else "there is no solution"
-    assert f"but dp proved that {what}" in fault
+    assert f"but dp (the library) proved that {what}" in fault
 
 
 def test_proofs_are_repeated_by_another_method(folder: Path) -> None:
@@ -366,44 +372,69 @@ def test_instances_without_entry_and_files_that_are_none(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_set("format", "transom/best-known/9"), "best-known/9"),
         (_set("problem", "tsp"), "problem 'tsp' is not known"),
         (_set("best.value", "many"), "value"),
-        (_set("further", 1), "further"),
+        (_set("best.further", 1), "further"),
         (_set("digest", "short"), "digest"),
+        (_set("line", 1), "stands above already"),
     ],
 )
-def test_a_damaged_index_is_reported_with_its_line(folder: Path, change: Any, told: str) -> None:
-    forge(folder, change, 3)
-    with pytest.raises(DocumentError, match=r"index\.jsonl\.gz:4: ") as error:
+def test_a_damaged_row_is_reported_with_its_number(folder: Path, change: Change, told: str) -> None:
+    forge(folder, change, 7)
+    with pytest.raises(DocumentError, match=r"best_known\.parquet: row 8: ") as error:
         read_library(folder)
     assert told in str(error.value)
 
 
-def test_there_is_no_index(tmp_path: Path) -> None:
+def test_there_is_no_library(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="no such file; 'transom library add' makes it"):
         read_library(tmp_path)
+    (tmp_path / INDEX).write_bytes(b"PAR1")
+    with pytest.raises(DocumentError, match="not a Parquet file, or damaged"):
+        read_library(tmp_path)
+
+
+def test_the_index_of_an_earlier_version_is_read(folder: Path) -> None:
+    library, lines = read_library(folder), []
+    (folder / INDEX).unlink()
+    for entry in library.entries:
+        line = {name: fact for name, fact in msgspec.to_builtins(entry).items() if fact not in (None, ())}
+        step = {"when": line.pop("known_since"), "source": line.pop("source"), "solver": "dp", "value": entry.value}
+        capacity = line["capacity"][0] if len(line["capacity"]) == 1 else line["capacity"]
+        lines.append({"format": "transom/best-known/1", **line, "capacity": capacity, "history": [{}, step]})
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / EARLIER).write_bytes(gzip.compress(text.encode()))
+    assert read_library(folder).entries == library.entries
+    assert faults(folder) == []
+    (folder / EARLIER).write_bytes(gzip.compress(text.encode() + b"{\n"))
+    with pytest.raises(DocumentError, match=r"index\.jsonl\.gz:10: "):
+        read_library(folder)
+
+
+def brought(library: Library, *paths: Path) -> tuple[Library, list[str]]:
+    """A library after an update, which is written, and what was said."""
+    steps = list(updates(library, [claim for path in paths for claim in claims_of(path, library)[0]]))
+    library = with_steps(library, steps)
+    write_library(library)
+    return library, [line for step in steps for line in (*step.notes, *step.wrong)]
 
 
 def test_rows_are_repeated_and_their_results_kept(unsolved: Library, tmp_path: Path) -> None:
     problem = knapsack(0)
     good, poor = solve(problem, "dp", Stop(seconds=30)), worse(problem)
     place = store(tmp_path / "runs", row(problem, good, "a"), row(problem, poor, "b", name="greedy", spec="greedy"))
-    given, foreign = candidates(place, unsolved)
-    assert (len(given), foreign) == (2, 0)
-    assert contradictions(unsolved, given) == []
-    (step,) = steps(unsolved, given)
-    assert (step.after.value, step.after.proved, step.after.proved_by) == (good.value, True, ("dp",))
-    assert step.notes == step.wrong == []
-    keep(unsolved.folder, step.taken)
-    known = read_library(unsolved.folder)
-    entry = known.of(problem.digest())[0]
-    assert (entry.history[0].source, entry.history[0].row) == ("runs", "a")
+    claims, foreign = claims_of(place, unsolved)
+    assert (len(claims), foreign) == (2, 0)
+    library, told = brought(unsolved, place)
+    entry = library.of(problem.digest())[0]
+    assert (entry.value, entry.proved, entry.proved_by) == (good.value, True, ("dp",))
+    assert (entry.source, entry.row, told) == ("runs", "a", [])
     assert faults(unsolved.folder) == []
     before = (unsolved.folder / INDEX).read_bytes()
-    assert promising(known, candidates(place, known)[0]) == []  # once more, there is nothing to do
-    assert list(steps(known, candidates(place, known)[0])) == []
-    keep(unsolved.folder, step.taken)
+    known = read_library(unsolved.folder)
+    assert known.entries == library.entries
+    assert list(updates(known, claims)) == []  # once more, there is nothing to do
+    brought(known, place)
     assert (unsolved.folder / INDEX).read_bytes() == before
 
 
@@ -412,13 +443,13 @@ def test_a_row_that_is_not_reproduced(unsolved: Library, tmp_path: Path) -> None
     best, poor = solve(problem, "dp", Stop(seconds=30)), solve(problem, "greedy", Stop(iterations=1))
     assert best.value is not None
     lucky = row(problem, poor, "a", value=best.value, status="feasible", bound=None)
-    (step,) = steps(unsolved, candidates(store(tmp_path / "runs", lucky), unsolved)[0])
-    assert [note for note in step.notes if f"{best.value:g} became {poor.value:g}" in note]
-    assert step.after.value == poor.value  # still more than nothing
+    library, told = brought(unsolved, store(tmp_path / "runs", lucky))
+    assert [note for note in told if f"{best.value:g} became {poor.value:g}" in note]
+    assert library.of(problem.digest())[0].value == poor.value  # still more than nothing
     unknown = row(problem, best, "b", spec="nobody", name="nobody")
-    (step,) = steps(unsolved, candidates(store(tmp_path / "more", unknown), unsolved)[0])
-    assert "cannot be repeated: unknown solver 'nobody'" in step.notes[0]
-    assert step.after is step.before
+    after, told = brought(unsolved, store(tmp_path / "more", unknown))
+    assert "cannot be repeated: unknown solver 'nobody'" in told[0]
+    assert after.entries == unsolved.entries
 
 
 def test_rows_that_did_not_end_well_or_are_for_others(unsolved: Library, tmp_path: Path) -> None:
@@ -430,92 +461,79 @@ def test_rows_that_did_not_end_well_or_are_for_others(unsolved: Library, tmp_pat
         row(problem, good, "b", outcome="timeout"),
         row(other, solve(other, "dp"), "c"),
     )
-    assert candidates(place, unsolved) == ([], 1)
+    assert claims_of(place, unsolved) == ([], 1)
 
 
-def test_documents_are_judged(unsolved: Library, tmp_path: Path) -> None:
+def test_results_are_judged(unsolved: Library, tmp_path: Path) -> None:
     problem = knapsack(0)
     good = solve(problem, "dp", Stop(seconds=30))
     poor = worse(problem)
     assert good.value is not None
     lie = replace(poor, value=good.value)
     write_documents(tmp_path / "found.jsonl", [poor, lie])
-    (step,) = steps(unsolved, candidates(tmp_path / "found.jsonl", unsolved)[0])
-    assert "is not taken: the solution is worth" in step.wrong[0]
-    assert step.after.value == poor.value
-    assert step.after.history[0].source == "found.jsonl"
+    library, told = brought(unsolved, tmp_path / "found.jsonl")
+    assert "is not taken: the solution is worth" in told[0]
+    entry = library.of(problem.digest())[0]
+    assert (entry.value, entry.source) == (poor.value, "found.jsonl:1")
 
 
-def test_contradictions_name_both_sides(folder: Path, tmp_path: Path) -> None:
-    library, problem = read_library(folder), knapsack(0)
-    good = solve(problem, "dp", Stop(seconds=30))
-    assert good.value is not None
-    higher = row(problem, good, "a", value=good.value + 1, bound=None, status="feasible", name="sa")
-    lower = row(problem, good, "b", value=good.value - 1, bound=good.value - 1, name="broken")
-    given = candidates(store(tmp_path / "higher", higher), library)[0]
-    (told,) = contradictions(library, given)
-    assert told.startswith(f"packs.jsonl:1: knapsack: sa found {good.value + 1}")
-    assert f"row a), but dp proved that nothing is better than {good.value} ({folder}/packs.jsonl:1" in told
-    given = candidates(store(tmp_path / "lower", lower), library)[0]
-    (told,) = contradictions(library, given)
-    assert f"dp found {good.value}" in told
-    assert f"broken proved that nothing is better than {good.value - 1}" in told
-    nothing = row(problem, good, "c", value=None, bound=None, status="infeasible")
-    given = candidates(store(tmp_path / "nothing", nothing), library)[0]
-    assert "proved that there is no solution" in contradictions(library, given)[0]
+def test_contradictions_name_both_sides(folder: Path) -> None:
+    problem = knapsack(0)
+    entry = read_library(folder).of(problem.digest())[0]
+    good, poor = solve(problem, "dp", Stop(seconds=30)), worse(problem)
+    lower = replace(poor, bound=poor.value, status="optimal", reason="proof", solver="broken")
+    with pytest.raises(Contradiction) as told:
+        improved(entry, problem, lower, "runs", "b")
+    assert str(told.value) == (
+        f"packs.jsonl:1: knapsack: dp (the library) found {good.value}, but broken (runs, row b) proved that nothing "
+        f"is better than {poor.value}"
+    )
+    believed = improved(msgspec.structs.replace(entry, **UNKNOWN), problem, lower, "runs")
+    with pytest.raises(Contradiction, match=r"dp \(test\) found .* but broken \(the library\) proved that nothing is"):
+        improved(believed, problem, good, "test")
+    nothing = replace(lower, solution=None, value=None, bound=None, status="infeasible")
+    with pytest.raises(Contradiction, match=r"dp \(the library\) found .* but broken \(t\) proved that there is no"):
+        improved(entry, problem, nothing, "t")
 
 
 def test_two_complete_fronts_with_other_points(folder: Path) -> None:
     library = read_library(folder)
-    entry = library.entries[4]
+    entry, problem = next(library.problems(library.entries[4:5]))
     front = entry.result()
     assert front is not None
     points = len(front.solution.values)
     assert points > 2
     fewer = ParetoFront(front.solution.values[1:], front.solution.selections[1:])
-    with pytest.raises(Contradiction, match=f"proved a front of {points - 1} points"):
-        improved(entry, replace(front, solution=fewer, solver="pareto-dp"), library, "test", None, "now")
+    forged = msgspec.json.decode(encode(replace(front, solution=fewer, curve=())), type=type(entry.best))
+    with pytest.raises(Contradiction, match=rf"a front of {points} points, but .* one of {points - 1} with other"):
+        improved(msgspec.structs.replace(entry, best=forged), problem, front, "test")
 
 
-def test_nothing_is_changed_where_others_brought_what_cannot_be(folder: Path) -> None:
-    library, problem = read_library(folder), knapsack(0)
-    good = solve(problem, "dp", Stop(seconds=30))
-    assert good.value is not None
-    before = (folder / INDEX).read_bytes()
-    other = knapsack(1)
-    fine = Taken(other.digest(), solve(other, "cpsat", Stop(seconds=30)), "test", "a")
-    with pytest.raises(Contradiction):
-        keep(folder, [fine, Taken(problem.digest(), replace(good, value=good.value + 1), "test", "b")])
-    assert (folder / INDEX).read_bytes() == before
-    keep(folder, [fine])
-    assert "cpsat" in read_library(folder).of(other.digest())[0].proved_by
-    assert library.of(other.digest())[0].proved_by == ("dp",)
-
-
-def test_a_problem_in_two_files_is_improved_in_both(unsolved: Library) -> None:
+def test_a_problem_in_two_files_is_improved_in_both(unsolved: Library, tmp_path: Path) -> None:
     write_documents(unsolved.folder / "one.json", [knapsack(1)])
     library = unsolved.with_entries(new_entries(unsolved, [unsolved.folder / "one.json"]))
-    write_library(library)
-    problem = knapsack(1)
-    keep(unsolved.folder, [Taken(problem.digest(), solve(problem, "dp"), "test", "a")])
-    both = read_library(unsolved.folder).of(problem.digest())
+    write_documents(tmp_path / "found.jsonl", [solve(knapsack(1), "dp")])
+    brought(library, tmp_path / "found.jsonl")
+    both = read_library(unsolved.folder).of(knapsack(1).digest())
     assert len(both) == 2
     assert both[0].best == both[1].best is not None
     (unsolved.folder / "one.json").unlink()
     assert len(faults(unsolved.folder)) == 1
 
 
-def _bring(folder: Path, given: list[Taken]) -> None:
-    for each in given:
-        keep(folder, [each])
+def _bring(folder: Path, *found: Path) -> None:
+    for each in found:
+        with locked(folder):
+            brought(read_library(folder), each)
 
 
-def test_two_processes_change_it_at_once(unsolved: Library) -> None:
+def test_two_processes_change_it_at_once(unsolved: Library, tmp_path: Path) -> None:
     context, workers = multiprocessing.get_context("spawn"), []
     for seed in range(2):
-        problem = knapsack(seed)
-        poor, good = (Taken(problem.digest(), of(problem), "test", "a") for of in (worse, solve))
-        workers.append(context.Process(target=_bring, args=(unsolved.folder, [poor] * 30 + [good])))
+        problem, files = knapsack(seed), [tmp_path / f"{seed}-{name}.jsonl" for name in ("poor", "good")]
+        for file, of in zip(files, (worse, solve), strict=True):
+            write_documents(file, [of(problem)])
+        workers.append(context.Process(target=_bring, args=(unsolved.folder, *[files[0]] * 10, files[1])))
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -523,24 +541,34 @@ def test_two_processes_change_it_at_once(unsolved: Library) -> None:
         assert worker.exitcode == 0
     packs = read_library(unsolved.folder).entries[-3:]
     assert [entry.proved for entry in packs] == [True, True, False]
-    assert [len(entry.history) for entry in packs] == [2, 2, 0]
     assert list(unsolved.folder.glob(".*")) == []
 
 
-def test_the_lock_is_of_the_index_that_is_in_its_place(folder: Path) -> None:
+def test_the_lock_is_of_the_file_that_is_in_its_place(folder: Path) -> None:
     def wait() -> None:
         with locked(folder):
             seen.append(len(read_library(folder).entries))
 
     seen: list[int] = []
-    with locked(folder):
-        waiting = threading.Thread(target=wait)
-        waiting.start()
-        waiting.join(0.3)
-        assert waiting.is_alive()
-        library = read_library(folder)
-        write_library(Library(folder, library.entries[:5]))  # who waits has opened the file before this one
-    waiting.join(60)
+    told = threading.Event()
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.set()
+
+    handler = Told()
+    logging.getLogger("transom").addHandler(handler)
+    try:
+        with locked(folder):
+            waiting = threading.Thread(target=wait)
+            waiting.start()
+            assert told.wait(60)  # that it waits, and for whom
+            library = read_library(folder)
+            write_library(Library(folder, library.entries[:5]))
+            assert seen == []
+        waiting.join(60)
+    finally:
+        logging.getLogger("transom").removeHandler(handler)
     assert seen == [5]
 
 
@@ -548,9 +576,7 @@ def test_claims_of_worse_values_and_weaker_bounds_are_no_reason_to_solve(folder:
     library, problem = read_library(folder), knapsack(0)
     good, poor = solve(problem, "dp", Stop(seconds=30)), worse(problem)
     assert good.value is not None
-    given: list[Candidate] = []
-    for i, each in enumerate((good, poor, replace(poor, bound=good.value + 5))):
-        entry = library.of(problem.digest())[0]
-        given.append(Candidate(entry.digest, claim_of(each, "here"), each.status == "optimal", str(i), "s", 1.0, each))
-    assert contradictions(library, given) == []
-    assert promising(library, given) == []
+    entry = library.of(problem.digest())[0]
+    for each in (good, poor, replace(poor, bound=good.value + 5)):
+        terms = (entry.digest, each.status, each.value, each.bound, 1.0)
+        assert not adds_to(entry, Claim(*terms, "here", "s", "a", each))

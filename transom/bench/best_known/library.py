@@ -1,11 +1,13 @@
-"""The best known result of every instance of a folder, kept in one index beside the files.
+"""The best known results of a folder of instances, kept in one Parquet file beside them.
 
-A library is a folder of instances. Its index, ``index.jsonl.gz``, holds one line of JSON for each instance and each
-problem that it poses; nothing else says what is known of them. The same content gives the same bytes.
+A library is a folder of instances. Its file ``best_known.parquet`` has a row for each instance and each problem that it
+poses; nothing else says what is known of them. Results are judged before they enter it, in ``entering.py``.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import os
 from collections import defaultdict
@@ -17,51 +19,26 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from transom._system.files import atomic_write
-from transom._system.trusted import lock, make_folder
-from transom.errors import DocumentError
+from transom._system.trusted import HeldError, lock, make_folder
+from transom.errors import DocumentError, TransomError
 from transom.io.formats import Digest, Natural, Number, Positive, ResultDocument
 from transom.io.instances import ReadOptions, read_instances
 from transom.io.opening import open_document
+from transom.io.parquet import read_card, readable, whole_parquet
 from transom.io.result_conversion import result_of
 from transom.models.problem import ProblemType
 from transom.problems import kinds, problem_type
 from transom.reading import lines
 from transom.result import Result
 
-INDEX = "index.jsonl.gz"
-"""Name of the index in the folder of a library."""
+INDEX = "best_known.parquet"
+"""Name of the file in the folder of a library."""
+FORMAT = "transom/best-known/2"
+EARLIER = "index.jsonl.gz"
+"""Its name in version 1 of the format, which is read where there is no other."""
 
 
-class Improvement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One step of what became known: a better value, a better bound, or a proof.
-
-    Parameters
-    ----------
-    when : date and time, UTC, as of ISO 8601.
-    source : the store, the file or the command that it came from.
-    row : key of the row, or digest of the document, in ``source``.
-    solver : what found or proved it.
-    value, bound : what was then known.
-    """
-
-    when: str
-    source: str
-    row: str | None = None
-    solver: str
-    value: Number | None = None
-    bound: Number | None = None
-
-
-class Entry(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    tag_field="format",
-    tag="transom/best-known/1",
-):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is known of one problem that an instance poses.
 
     Parameters
@@ -77,7 +54,8 @@ class Entry(
     bound : the best proved bound; None if nothing is proved.
     proved_by : the methods that proved it independently of each other; or, where there is no solution, that.
     best : the best known result, without its curve; None as long as there is none.
-    history : how it became known, the oldest first.
+    known_since, source, row : when a better value, a better bound or a proof became known last (UTC, as of ISO 8601),
+        out of which store or file, and the key of the row or the digest of the result.
     """
 
     file: str
@@ -89,12 +67,14 @@ class Entry(
     wrap: bool | None = None
     digest: Digest
     items: Natural
-    capacity: Natural | tuple[Natural, ...]
+    capacity: tuple[Natural, ...]
     scale: Annotated[int, msgspec.Meta(ge=1)] = 1
     bound: Number | None = None
     proved_by: tuple[str, ...] = ()
     best: ResultDocument | None = None
-    history: tuple[Improvement, ...] = ()
+    known_since: str | None = None
+    source: str | None = None
+    row: str | None = None
 
     @property
     def place(self) -> str:
@@ -161,7 +141,7 @@ class BestKnown(NamedTuple):
 
 
 class Library:
-    """The entries of a library, in the order of the index.
+    """The entries of a library, by file, line and problem.
 
     Parameters
     ----------
@@ -198,30 +178,32 @@ class Library:
 
     def with_entries(self, changed: Iterable[Entry]) -> Library:
         """The library with these entries in the place of those for the same file, line and problem, or added."""
-        entries = {key(entry): entry for entry in self.entries}
-        entries.update((key(entry), entry) for entry in changed)
+        entries = {_key(entry): entry for entry in self.entries}
+        entries.update((_key(entry), entry) for entry in changed)
         return Library(self.folder, entries.values())
 
     def problems(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Any]]:
-        """The problems of some entries, file by file; None where the file does not have that line any more.
-
-        Raises
-        ------
-        DocumentError, SpecError : a file cannot be read, or not as the entry says.
-        """
-        files: defaultdict[tuple[str, ReadOptions], list[Entry]] = defaultdict(list)
+        """The problems of some entries, file by file; in the place of one that cannot be read the reason, a text."""
+        files: defaultdict[tuple[str, ReadOptions], dict[int | None, Entry]] = defaultdict(dict)
         for entry in entries:
-            files[entry.file, entry.reading].append(entry)
+            files[entry.file, entry.reading][entry.line] = entry
         for (file, reading), wanted in files.items():
-            lines = {entry.line: entry for entry in wanted}
-            if (self.folder / file).exists():
-                for label, problem in read_instances([self.folder / file], reading):
-                    line = line_of(label, self.folder / file)
-                    if line in lines:
-                        yield lines.pop(line), problem
-                    if not lines:
+            reason = "the file has no such instance"
+            try:
+                path = self.folder / file
+                for label, problem in read_instances([path], reading) if path.exists() else ():
+                    if (line := line_of(label, path)) in wanted:
+                        yield wanted.pop(line), problem
+                    if not wanted:
                         break
-            yield from ((entry, None) for entry in lines.values())
+            except TransomError as error:
+                reason = f"cannot be read: {error}"
+            yield from ((entry, reason) for entry in wanted.values())
+
+
+def has_library(folder: Path) -> bool:
+    """Whether a folder holds a library, be it of an earlier version."""
+    return any((folder / name).exists() for name in (INDEX, EARLIER))
 
 
 def read_library(folder: str | os.PathLike[str]) -> Library:
@@ -229,45 +211,66 @@ def read_library(folder: str | os.PathLike[str]) -> Library:
 
     Raises
     ------
-    DocumentError : there is no index, or a line of it breaks a condition; the message names it.
+    DocumentError : there is no such file, or a row of it breaks a condition; the message names it.
     """
+    import polars as pl
+
     path = Path(folder) / INDEX
-    if not path.exists():
+    entries: dict[tuple[Any, ...], Entry] = {}
+    if not has_library(path.parent):
         raise DocumentError(f"{path}: no such file; 'transom library add' makes it")
-    decoder, entries = msgspec.json.Decoder(Entry), []
-    seen: dict[tuple[Any, ...], int] = {}
-    with open_document(path) as file:
-        for number, line in enumerate(lines(file), 1):
-            where = f"{path}:{number}"
-            try:
-                entry = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise DocumentError(f"{where}: {error}") from None
-            if entry.problem not in kinds():
-                raise DocumentError(f"{where}: problem {entry.problem!r} is not known; known: {', '.join(kinds())}")
-            if (first := seen.setdefault(key(entry), number)) != number:
-                raise DocumentError(f"{where}: {entry.place} as {entry.problem} stands in line {first} already")
-            entries.append(entry)
-    return Library(Path(folder), entries)
+    if not path.exists():
+        path = path.with_name(EARLIER)
+        rows = _earlier_rows(path)
+    else:
+        read_card(path, FORMAT)
+        with readable(path):
+            rows = pl.read_parquet(path, glob=False).select(Entry.__struct_fields__).iter_rows(named=True)
+    for number, row in enumerate(rows, 1):
+        try:
+            entry = _entry(row)
+        except (msgspec.MsgspecError, TypeError, AttributeError, RecursionError) as error:
+            raise DocumentError(f"{path}: row {number}: {error}") from None
+        if entry.problem not in kinds():
+            known = ", ".join(kinds())
+            raise DocumentError(f"{path}: row {number}: problem {entry.problem!r} is not known; known: {known}")
+        if entries.setdefault(_key(entry), entry) is not entry:
+            raise DocumentError(f"{path}: row {number}: {entry.place} as {entry.problem} stands above already")
+    return Library(Path(folder), entries.values())
 
 
 def write_library(library: Library) -> None:
-    """Write the index; it is there whole or as it was before."""
-    with atomic_write(library.folder / INDEX, "wb") as file:
-        file.writelines(msgspec.json.encode(entry) + b"\n" for entry in library.entries)
+    """Write the file; it is there whole or as it was before.
+
+    ``value``, ``proved`` and ``solver`` are for readers of the table; they follow from ``best`` and ``bound``.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        **dict.fromkeys(Entry.__struct_fields__, pl.String), **dict.fromkeys(("line", "items", "scale"), pl.Int64),
+        "wrap": pl.Boolean, "capacity": pl.List(pl.Int64), "bound": pl.Float64, "proved_by": pl.List(pl.String),
+        "value": pl.Float64, "proved": pl.Boolean, "solver": pl.String,
+    }  # fmt: skip
+    frame = pl.DataFrame([_row(entry) for entry in library.entries], schema=schema, orient="row")
+    with whole_parquet(library.folder / INDEX) as path:
+        frame.write_parquet(path, compression_level=12, metadata={"transom": json.dumps({"format": FORMAT})})
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from changing the index until the block ends; waits while another one does.
+    """Keep other processes from changing the library until the block ends; waits while another one does.
 
     Raises
     ------
     OSError : others may write the folder, or it cannot be locked.
     """
     make_folder(folder)
-    path = folder / f".{INDEX}.lock"
-    held = lock(path, f"process {os.getpid()}", wait=True)
+    path, words = folder / f".{INDEX}.lock", f"process {os.getpid()}"
+    try:
+        held = lock(path, words)
+    except HeldError as holder:
+        logging.getLogger("transom").warning(f"{folder}: waiting for {holder}, which changes the library")
+        held = lock(path, words, wait=True)
     try:
         yield
     finally:
@@ -280,18 +283,50 @@ def better(a: float, b: float, sense: Literal["min", "max"]) -> bool:
     return not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) and (a > b) == (sense == "max")
 
 
-def key(entry: Entry) -> tuple[Any, ...]:
-    """What an entry is for."""
-    return entry.file, entry.line, *entry.reading
-
-
 def line_of(label: str, path: Path) -> int | None:
     """The line in the label of an instance, None where the file holds one only."""
     line = label.removeprefix(os.fspath(path)).removeprefix(":")
     return int(line) if line else None
 
 
+def _key(entry: Entry) -> tuple[Any, ...]:
+    return entry.file, entry.line, *entry.reading
+
+
 def _order(entry: Entry) -> tuple[Any, ...]:
     wrap = -1 if entry.wrap is None else int(entry.wrap)
     further = (entry.objective or "", entry.objectives or "", entry.cost_model or "", wrap)
     return entry.file, entry.line or 0, kinds().index(entry.problem), *further
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    facts = {name: getattr(entry, name) for name in Entry.__struct_fields__}
+    best = None if entry.best is None else msgspec.json.encode(entry.best).decode()
+    solver = None if entry.best is None else entry.best.solver
+    return {**facts, "best": best, "value": entry.value, "proved": entry.proved, "solver": solver}
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    bound, best = row["bound"], row["best"]
+    if isinstance(best, str):
+        best = msgspec.json.decode(best)
+    exact = best is None or not isinstance(best.get("value"), float)
+    if exact and isinstance(bound, float) and bound.is_integer():  # bounds are ints where values are
+        bound = int(bound)
+    return msgspec.convert({**row, "bound": bound, "best": best}, Entry)
+
+
+def _earlier_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a library of version 1, in which a history stood for the last step."""
+    with open_document(path) as file:
+        for number, line in enumerate(lines(file), 1):
+            try:
+                row = msgspec.json.decode(line, type=dict[str, Any])
+                last = (row.pop("history", None) or [{}])[-1]
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DocumentError(f"{path}:{number}: {error}") from None
+            row.pop("format", None)
+            capacity = row.get("capacity")
+            row["capacity"] = [capacity] if isinstance(capacity, int) else capacity
+            step = {"known_since": last.get("when"), "source": last.get("source"), "row": last.get("row")}
+            yield {"bound": None, "best": None, **row, **step}

@@ -12,11 +12,11 @@ from transom.cli.options import completion
 from transom.cli.output.console import note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
+    from transom.bench.best_known.entering import Step
     from transom.bench.best_known.library import Entry, Library
-    from transom.bench.best_known.library_sources import Candidate, Step, Taken
 
 Folder = Annotated[
-    Path, typer.Option("--library", metavar="DIR", help="Folder of the instances and their index, index.jsonl.gz.")
+    Path, typer.Option("--library", metavar="DIR", help="Folder of the instances, and of best_known.parquet.")
 ]
 _HERE = Path("instances")
 _COLUMNS = (
@@ -77,12 +77,12 @@ def add_command(
 
     Instances that are in the library under the same terms stay as they are.
     """
-    from transom.bench.best_known.library import INDEX, Library, locked, read_library, write_library
-    from transom.bench.best_known.library_update import new_entries
+    from transom.bench.best_known.entering import new_entries
+    from transom.bench.best_known.library import Library, has_library, locked, read_library, write_library
     from transom.io.instances import ReadOptions
 
     with locked(folder):
-        library = read_library(folder) if (folder / INDEX).exists() else Library(folder, ())
+        library = read_library(folder) if has_library(folder) else Library(folder, ())
         reading = ReadOptions(problem, objective, cost_model, wrap, objectives)
         entries = list(new_entries(library, files, reading))
         write_library(library.with_entries(entries))
@@ -140,52 +140,52 @@ def update_command(
     If a value is better than a proved optimum, both sources are named, nothing is changed, and the exit status is
     1. The exit status is also 1 if a result fails the check; that result is left out.
     """
-    from transom.bench.best_known.library import read_library
-    from transom.bench.best_known.library_sources import candidates, contradictions, keep, promising, steps
-    from transom.bench.best_known.library_update import Contradiction
+    from transom.bench.best_known.entering import Claim, Contradiction, claims_of, updates, with_steps
+    from transom.bench.best_known.library import locked, read_library, write_library
     from transom.errors import StopError
 
     if seconds is not None and not 0 < seconds < float("inf"):
         raise StopError(f"--seconds must be > 0 and finite, got {seconds}")
-    library = read_library(folder)
-    given: list[Candidate] = []
-    for path in results:
-        found, foreign = candidates(path, library)
-        given += found
-        if foreign:
-            note(f"{path}: {foreign} of {foreign + len(found)} results are for instances that {folder} does not have")
-    if wrong := contradictions(library, given):
-        _refuse(library, wrong, json)
-    given = promising(library, given)
-    taken: list[Taken] = []
-    faults: list[str] = []
+    read_library(folder)  # which says if there is none, before there is a lock
     changes: list[str] = []
-    changed = 0
-    with progress() as bar:
-        task = bar.add_task("instances", total=len({each.digest for each in given}))
+    wrong: list[str] = []
+    steps: list[Step] = []
+    contradictions: list[str] = []
+    with locked(folder), progress() as bar:
+        library = read_library(folder)
+        claims: list[Claim] = []
+        for path in results:
+            found, foreign = claims_of(path, library)
+            claims += found
+            if foreign:
+                of = f"{foreign} of {foreign + len(found)}"
+                note(f"{path}: {of} results are for instances that {folder} does not have")
+        task = bar.add_task("instances", total=len({claim.digest for claim in claims}))
         try:
-            for step in steps(library, given, seconds):
+            for step in updates(library, claims, seconds or 0.0):
                 bar.advance(task)
                 for line in (*step.notes, *step.wrong):
                     note(line)
-                changes += _changes(step)
-                for line in [] if json else _changes(step):
-                    print(line)
-                changed += step.after is not step.before
-                faults += step.wrong
-                taken += step.taken
-            keep(folder, taken)
-        except KeyboardInterrupt:
-            keep(folder, taken)
-            raise
+                if step.after is not step.before:
+                    steps.append(step)
+                    changes.append(_change(step))
+                    if not json:
+                        print(changes[-1])
+                wrong += step.wrong
         except Contradiction as error:
-            bar.stop()
-            _refuse(library, [str(error)], json)
+            contradictions.append(str(error))
+        finally:
+            if steps and not contradictions:
+                write_library(with_steps(library, steps))
+    updated = 0 if contradictions else len(steps)
     if json:
-        _print_update(library, changed, changes, faults, [])
+        counts = {"library": str(folder), "updated": updated, "entries": len(library.entries)}
+        print_json({**counts, "changes": changes, "wrong": wrong, "contradictions": contradictions})
+    elif contradictions:
+        print(*contradictions, f"{folder}: nothing was changed", sep="\n")
     else:
-        remark(f"{folder}: {changed} of {len(library.entries)} entries updated")
-    if faults:
+        remark(f"{folder}: {updated} of {len(library.entries)} entries updated")
+    if wrong or contradictions:
         raise typer.Exit(1)
 
 
@@ -208,7 +208,7 @@ def verify_command(
     if something is wrong.
     """
     from transom.bench.best_known.library import read_library
-    from transom.bench.best_known.library_verification import between_entries, verify, without_entry
+    from transom.bench.best_known.verification import between_entries, verify, without_entry
     from transom.errors import StopError
 
     if seconds is not None and not 0 < seconds < float("inf"):
@@ -247,37 +247,17 @@ def verify_command(
         raise typer.Exit(1)
 
 
-def _refuse(library: Library, wrong: list[str], json: bool) -> None:
-    if json:
-        _print_update(library, 0, [], [], wrong)
-        raise typer.Exit(1)
-    for line in wrong:
-        print(line)
-    print(f"{library.folder}: nothing was changed; contradictions: {len(wrong)}")
-    raise typer.Exit(1)
-
-
-def _print_update(
-    library: Library, updated: int, changes: list[str], wrong: list[str], contradictions: list[str]
-) -> None:
-    counts = {"library": str(library.folder), "updated": updated, "entries": len(library.entries)}
-    print_json({**counts, "changes": changes, "wrong": wrong, "contradictions": contradictions})
-
-
-def _changes(step: Step) -> list[str]:
+def _change(step: Step) -> str:
     """What an instance's entry says now that it did not say before."""
     before, after = step.before, step.after
-    if after is before:
-        return []
     facts = []
     if after.value != before.value:
         facts.append(f"value {_short(before.value)} -> {_short(after.value)}")
     if after.bound != before.bound:
         facts.append(f"bound {_short(before.bound)} -> {_short(after.bound)}")
-    if after.proved and not before.proved:
-        facts.append(f"proved by {'+'.join(after.proved_by)}")
-    by = after.history[-1].solver if after.history else ""
-    return [f"{after.place}: {after.problem}: {', '.join(facts) or 'a complete result'} ({by})"]
+    if after.proved_by != before.proved_by:
+        facts.append(f"{'proved' if after.proved else 'bound'} by {'+'.join(after.proved_by)}")
+    return f"{after.place}: {after.problem}: {', '.join(facts) or 'a complete result'}"
 
 
 def _short(value: float | None) -> str:
@@ -294,8 +274,8 @@ def _row(entry: Entry) -> dict[str, Any]:
     best = entry.best
     facts: dict[str, Any] = {name: getattr(entry, name, None) for name in _COLUMNS}
     if best is not None:
-        facts.update({name: getattr(best, name) for name in ("solver", "parameters", "seed", "seconds")})
-    return facts | {"known_since": entry.history[-1].when if entry.history else None}
+        facts |= {name: getattr(best, name) for name in ("solver", "parameters", "seed", "seconds")}
+    return facts | {"capacity": entry.capacity[0] if len(entry.capacity) == 1 else entry.capacity}
 
 
 def _cell(value: Any) -> Any:

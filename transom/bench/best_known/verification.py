@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from transom import registry
-from transom.bench.best_known.library import INDEX, Entry, Library, better, line_of
-from transom.bench.best_known.library_update import Contradiction, capacity_of, improved, now
-from transom.errors import DocumentError, TransomError
+from transom.bench.best_known.entering import Contradiction, facts_of, improved
+from transom.bench.best_known.library import EARLIER, Entry, Library, better, line_of
+from transom.errors import DocumentError
 from transom.io import read_documents
 from transom.io.verify import faults
-from transom.problems import problem_type, size_of
+from transom.problems import problem_type
 from transom.result import Result
 from transom.solving import refusal, solve
 from transom.stop import Stop
@@ -39,15 +38,12 @@ def verify(library: Library, seconds: float | None = None) -> Iterator[Verdict]:
     seconds : every proof is repeated by an exact method other than the one that the result is from; where there is
         none, or it does not prove it in so much time, by that one [s].
     """
-    for entry, problem in _posed(library):
-        if isinstance(problem, str):
-            yield Verdict(entry, [problem])
-            continue
-        wrong = _facts(entry, problem) or [*_claims(entry), *_solution(entry, problem)]
+    for entry, problem in library.problems(library.entries):
+        wrong = [problem] if isinstance(problem, str) else _wrong(entry, problem)
         if wrong or seconds is None or not entry.proved:
             yield Verdict(entry, wrong)
             continue
-        fault, method = _proved_again(library, entry, problem, seconds)
+        fault, method = _proved_again(entry, problem, seconds)
         yield Verdict(entry, fault, True, method)
 
 
@@ -69,21 +65,15 @@ def between_entries(library: Library) -> list[str]:
         rules[entry.file, entry.line, entry.cost_model, entry.wrap][entry.problem] = entry
     for same_place in rules.values():
         for strict in same_place.values():
-            for loose in _looser(strict.problem):
-                bound = same_place[loose].bound if loose in same_place else None
+            kind = strict.problem
+            while kind := problem_type(kind).relaxed or "":
+                bound = same_place[kind].bound if kind in same_place else None
                 if bound is not None and strict.value is not None and better(strict.value, bound, strict.sense):
                     wrong.append(
                         f"{strict.place}: {strict.problem}: the value {strict.value} is better than {bound}, "
-                        f"the bound under the looser rule {loose}"
+                        f"the bound under the looser rule {kind}"
                     )
     return wrong
-
-
-def _looser(kind: str) -> Iterator[str]:
-    """The kinds that allow all that one allows, as their types say."""
-    while relaxed := problem_type(kind).relaxed:
-        yield relaxed
-        kind = relaxed
 
 
 def without_entry(library: Library) -> Iterator[str]:
@@ -93,11 +83,12 @@ def without_entry(library: Library) -> Iterator[str]:
         known[entry.file].add(entry.line)
     for path in sorted(library.folder.rglob("*")):
         name = path.name.removesuffix(".gz")
-        if not name.endswith(_ENDINGS) or not path.is_file() or path == library.folder / INDEX:
+        if not name.endswith(_ENDINGS) or not path.is_file() or path == library.folder / EARLIER:
             continue
         lines = known[path.relative_to(library.folder).as_posix()]
         try:
-            lacking = [where for where in _instances(path) if line_of(where, path) not in lines]
+            instances = [where for where, document in read_documents(path) if not isinstance(document, Result)]
+            lacking = [where for where in instances if line_of(where, path) not in lines]
         except DocumentError as error:
             yield str(error)
             continue
@@ -105,75 +96,35 @@ def without_entry(library: Library) -> Iterator[str]:
             yield f"{lacking[0]}: has no entry" + (f", like {len(lacking) - 1} more" if len(lacking) > 1 else "")
 
 
-def _instances(path: Path) -> Iterator[str]:
-    return (where for where, document in read_documents(path) if not isinstance(document, Result))
-
-
-def _posed(library: Library) -> Iterator[tuple[Entry, Any]]:
-    """Each entry with its problem, or with the reason why there is none."""
-    files: defaultdict[tuple[Any, ...], list[Entry]] = defaultdict(list)
-    for entry in library.entries:
-        files[entry.file, *entry.reading].append(entry)
-    for entries in files.values():
-        left = {entry.line: entry for entry in entries}
-        try:
-            for entry, problem in library.problems(entries):
-                del left[entry.line]
-                yield entry, "the file has no such instance" if problem is None else problem
-        except TransomError as error:
-            yield from ((entry, f"cannot be read: {error}") for entry in left.values())
-
-
-def _facts(entry: Entry, problem: Any) -> list[str]:
-    """Whether it is the instance that the entry is for."""
+def _wrong(entry: Entry, problem: Any) -> list[str]:
+    """What an entry says that its instance, its result or its other fields do not bear out."""
     if entry.digest != problem.digest():
         return [f"the entry is for instance {entry.digest}, this is {problem.digest()}"]
-    facts = {"items": size_of(problem), "capacity": capacity_of(problem), "scale": getattr(problem, "scale", 1)}
-    return [
+    wrong = [
         f"{name} is {fact}, the entry says {getattr(entry, name)}"
-        for name, fact in facts.items()
+        for name, fact in facts_of(problem).items()
         if getattr(entry, name) != fact
     ]
-
-
-def _claims(entry: Entry) -> list[str]:
-    """Whether an entry agrees with itself."""
-    wrong = []
     stated = None if entry.best is None else entry.best.bound
     if entry.value is not None and entry.bound is not None and better(entry.value, entry.bound, entry.sense):
         wrong.append(f"the value {entry.value} is better than the proved bound {entry.bound}")
     if stated is not None and (entry.bound is None or better(entry.bound, stated, entry.sense)):
         wrong.append(f"the result proves the bound {stated}, the entry says {entry.bound}")
     proof = entry.bound is not None or (entry.best is not None and entry.best.status == "infeasible")
-    if proof and not entry.proved_by:
-        wrong.append("something is proved, but nobody is said to have proved it")
-    if entry.proved_by and not proof:
-        wrong.append(f"{'+'.join(entry.proved_by)} is said to have proved something, but no bound is stated")
-    last = entry.history[-1] if entry.history else None
-    if (entry.best is not None or proof) and last is None:
-        wrong.append("how it became known is not stated")
-    if last is not None and (last.value, last.bound) != (entry.value, entry.bound):
-        wrong.append(
-            f"the history ends with value {last.value} and bound {last.bound}, the entry says {entry.value} and "
-            f"{entry.bound}"
-        )
-    return wrong
-
-
-def _solution(entry: Entry, problem: Any) -> list[str]:
-    """Whether the result stands the judge."""
+    if proof != bool(entry.proved_by):
+        wrong.append(f"{'something' if proof else 'nothing'} is proved, by {'+'.join(entry.proved_by) or 'nobody'}")
     try:
         result = entry.result()
     except DocumentError as error:
-        return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")]
+        return [*wrong, str(error).removeprefix(f"{entry.place}: {entry.problem}: ")]
     if result is None:
-        return []
+        return wrong
     if result.problem != problem.kind:
-        return [f"the result is for a {result.problem} problem"]
-    return faults(problem, result)
+        return [*wrong, f"the result is for a {result.problem} problem"]
+    return wrong + faults(problem, result)
 
 
-def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) -> tuple[list[str], str | None]:
+def _proved_again(entry: Entry, problem: Any, seconds: float) -> tuple[list[str], str | None]:
     """What is wrong when it is solved again, and the method that proved it."""
     first = "" if entry.best is None else entry.best.solver
     for spec in sorted(entry.type.exact or ("auto",), key=lambda spec: spec.partition(":")[0] == first):
@@ -183,8 +134,8 @@ def _proved_again(library: Library, entry: Entry, problem: Any, seconds: float) 
         if result.error is not None:
             return [f"{spec} fails on it: {result.error}"], None
         try:
-            improved(entry, result, library, "just now", None, now())
-        except Contradiction as error:
+            improved(entry, problem, result, "just now")
+        except (Contradiction, DocumentError) as error:
             return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")], None
         if result.status in ("optimal", "infeasible"):
             return [], result.solver
