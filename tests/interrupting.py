@@ -87,7 +87,7 @@ def search_once(module: str, name: str, runs: str) -> None:
         except KeyboardInterrupt:
             took = perf_counter() - began
             late = min(took, process_time() - worked)  # others may keep the machine busy
-            print(*run, "interrupted" if late < SOON and took < 30 else f"went on for {took} s")
+            print(*run, "interrupted" if late < SOON else f"went on for {took} s")
         pressed.cancel()
 
 

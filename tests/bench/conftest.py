@@ -1,5 +1,5 @@
 """Fixtures of the bench."""
 
-from tests.bench.faulty import faulty_solvers
+from tests.bench.faulty import ends_spinning, faulty_solvers
 
-__all__ = ["faulty_solvers"]
+__all__ = ["ends_spinning", "faulty_solvers"]

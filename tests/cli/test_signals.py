@@ -98,12 +98,11 @@ def test_a_command_that_was_started_with_signals_ignored_can_be_stopped(
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=inherits, start_new_session=True,
     ) as process:  # fmt: skip
         assert process.stderr is not None
-        give_up = time.monotonic() + 120
-        while not list(tmp_path.glob(begun)) and process.poll() is None and time.monotonic() < give_up:
+        while not list(tmp_path.glob(begun)) and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(number)
         try:
-            assert process.wait(120) == 130, process.stderr.read()
+            assert process.wait(600) == 130, process.stderr.read()
         finally:
             process.kill()
         told = process.stderr.read()
@@ -133,7 +132,9 @@ def test_handlers_come_back(behind: signal.Handlers) -> None:
 def test_what_nohup_starts_outlives_its_terminal(script: str) -> None:
     """Typed and in a script, which has it ignore SIGINT, too; SIGTERM ends it."""
     command = [sys.executable, "-c", OUTLIVES]
-    done = subprocess.run(["sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.stdout == "alive, and ended in order\n", done.stderr
 
 

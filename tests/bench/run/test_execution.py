@@ -59,14 +59,14 @@ def test_warm_up_is_outside_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def warm_up(self: Any) -> None:
         if not ends:
-            time.sleep(1.5)
+            time.sleep(0.2)
             ends.append(time.monotonic())
 
     monkeypatch.setattr(faulty_solvers.Steady, "warm_up", warm_up, raising=False)
     stages: list[str] = []
     row = run_task(task("steady:iterations=8"), stages.append)
     assert row.cold is not None
-    assert row.cold >= 1.5
+    assert row.cold >= 0.2
     assert row.wall is not None
     assert row.wall <= time.monotonic() - ends[0]
     assert stages == ["warm-up", "run", "judging"]

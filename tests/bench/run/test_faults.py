@@ -65,12 +65,12 @@ def test_every_fault_is_a_row_and_the_bench_goes_on() -> None:
     for how in ("spin", "ignore-signals", "spin-compiled"):
         wall = told[how].wall
         assert wall is not None
-        assert 0.8 <= wall < 30
+        assert wall >= 0.8
     for how in ("hang-warm", "hang-warm-child"):
         assert told[how].wall is None
         assert float(str(told[how].cause).removesuffix(" s of CPU time").split()[-1]) >= PREPARING
-    assert 300 < (told["memory"].memory or 0) < 3000
-    assert 300 < (told["child-memory"].memory or 0) < 3000
+    for how in ("memory", "child-memory"):
+        assert 300 < (told[how].memory or 0) < 9000, "it wanted 10 GiB"
     assert told["segfault"].cause is not None
     assert "faulty_solvers.py" in told["segfault"].cause or "ctypes" in told["segfault"].cause  # where it was
     assert "line" in told["segfault"].cause

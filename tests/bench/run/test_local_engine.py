@@ -81,9 +81,7 @@ def test_tasks_are_taken_as_they_are_needed_and_closing_ends_the_workers(
     next(rows)
     next(rows)
     assert len(taken) <= 2 + 2 * 2
-    begun = time.monotonic()
     rows.close()
-    assert time.monotonic() - begun < 60
     left = [child for child in psutil.Process().children(recursive=True) if child not in before]
     assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
     assert not list(tmp_path.glob("transom-bench-*"))

@@ -190,7 +190,7 @@ from transom.models import Knapsack
 
 @dataclass(frozen=True)
 class Counting:
-    """Works for a while, then leaves a line in a file."""
+    """Works for a while, then leaves a line in a file; it does not come to an end where there are too many of them."""
     solves = Knapsack
     name = "counting"
     seconds: float = 0.04
@@ -200,6 +200,8 @@ class Counting:
         time.sleep(self.seconds)
         with open(os.environ["COUNTED"], "a") as file:
             file.write("run\\n")
+        while len(open(os.environ["COUNTED"]).readlines()) >= int(os.environ["COUNTED_UP_TO"]):
+            time.sleep(0.01)
         return [False] * len(problem)
 '''
 
@@ -219,9 +221,11 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "counted"
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
+def start(*arguments: object, up_to: int = 10**9) -> subprocess.Popen[str]:
+    """A command of which no run ends any more when the file has so many lines."""
     command = [sys.executable, "-c", "from transom.cli import main; main()", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "COUNTED_UP_TO": str(up_to)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def lines(path: Path) -> int:
@@ -229,32 +233,30 @@ def lines(path: Path) -> int:
 
 
 def wait_for(path: Path, count: int, process: subprocess.Popen[str]) -> None:
-    """Until a file has so many lines, or the process has ended."""
-    until = time.monotonic() + 60
-    while lines(path) < count and process.poll() is None and time.monotonic() < until:
+    """Until a file has so many lines."""
+    while not path.exists() or lines(path) < count:
+        assert process.poll() is None, process.communicate()
         time.sleep(0.005)
 
 
 def test_killed_again_and_again_until_it_is_done(three: Path, tmp_path: Path, counted: Path) -> None:
     """Every run ends up in the store once; none that was stored is done a second time."""
-    store, runs, workers = tmp_path / "r", 3 * 6, 2
-    flags = ["bench", "run", "--instances", three, "--solver", "counting", "--seed", "0-5", "--iterations", 1]
-    dice, kills, ended = random.Random(5), 0, None
-    while ended is None:
-        process = start(*flags, "--workers", workers, "--out", store)
-        if kills < 3:
-            wait_for(counted, lines(counted) + dice.randint(1, 4), process)
-            time.sleep(dice.random() * 0.05)
-            process.kill()
-        out, err = process.communicate(timeout=300)
-        if process.returncode == -signal.SIGKILL:
-            kills += 1
-            if store.exists():
-                read_results(store)  # readable after every death
-        else:
-            assert process.returncode == 0, err
-            ended = out
-    assert kills == 3
+    store, runs, workers, kills = tmp_path / "r", 3 * 7, 2, 3
+    flags = ["bench", "run", "--instances", three, "--solver", "counting", "--seed", "0-6", "--iterations", 1]
+    flags += ["--workers", workers, "--out", store]
+    dice = random.Random(5)
+    for _ in range(kills):
+        soon = lines(counted) + dice.randint(1, 3)
+        process = start(*flags, up_to=soon + 2)
+        wait_for(counted, soon, process)
+        time.sleep(dice.random() * 0.05)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        read_results(store)  # readable after every death
+    process = start(*flags)
+    ended, err = process.communicate()
+    assert process.returncode == 0, err
     rows = read_results(store)
     assert len(rows) == rows["key"].n_unique() == runs
     assert set(rows["outcome"]) == {"ok"}
@@ -271,14 +273,13 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     store = tmp_path / "r"
     flags = ["bench", "run", "--instances", three, "--solver", "counting:seconds=0.2", "--seed", "0-5"]
     flags += ["--iterations", 1, "--workers", 2, "--out", store]
-    process = start(*flags)
-    wait_for(counted, 4, process)
+    process = start(*flags, up_to=8)
+    wait_for(store / "journal.jsonl", 4, process)
     second = transom("bench", "run", "--instances", three, "--solver", "steady", "--out", store)
     assert second.status == 2
     assert f"in use: process {process.pid} on " in second.err
-    wait_for(counted, 6, process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate()
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert re.search(r"\d+ runs? finished; the same command goes on with the others", err)
@@ -286,7 +287,7 @@ def test_interrupted_and_used_by_another(transom: Command, three: Path, tmp_path
     assert 4 <= kept < 18
     done = lines(counted)
     process = start(*flags, "--json")
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     assert json.loads(out)["done"] == 18 - kept
     assert lines(counted) <= done + 18 - kept

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,21 +44,31 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def started(*arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from transom.cli import main; main()", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+BROKEN_OFF = """
+import os, sys
+from transom.cli import main
+from transom.generate.dataset import workers
+ending, after = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+whole = workers.on_this_machine
+def broken_off(*given):
+    for number, shard in enumerate(whole(*given)):
+        if number == after:
+            os.killpg(0, ending)  # as a terminal does: the workers get it too
+        yield shard
+workers.on_this_machine = broken_off
+main()
+"""
+
+
+def broken_off(ending: signal.Signals, after: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A command that gets a signal, with all its workers, when so many shards are finished and one more is."""
+    command = [sys.executable, "-c", BROKEN_OFF, str(int(ending)), str(after), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True, check=False)
 
 
 def records(folder: Path) -> dict[str, int]:
     """When the record of each shard was written."""
     return {path.name: path.stat().st_mtime_ns for path in (folder / ".shards").glob("[0-9]*.json")}
-
-
-def wait_for(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
-    late = time.monotonic() + 60
-    while len(records(folder)) < number and process.poll() is None and time.monotonic() < late:
-        time.sleep(0.005)
-    assert process.poll() is None, process.communicate()
 
 
 @pytest.mark.parametrize(("ending", "after"), [(signal.SIGKILL, (2, 6)), (signal.SIGINT, (3,))])
@@ -71,12 +79,9 @@ def test_broken_off_and_run_again(
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert transom("generate", "dataset", toml, "--out", whole).status == 0
     for finished in after:
-        process = started("generate", "dataset", toml, "--out", broken, "--workers", 2)
-        wait_for(broken, finished, process)
-        os.killpg(process.pid, ending)  # as a terminal does: the workers get it too
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == (-9 if ending is signal.SIGKILL else 130), said
-        assert "Traceback" not in said
+        done = broken_off(ending, finished, "generate", "dataset", toml, "--out", broken, "--workers", 2)
+        assert done.returncode == (-9 if ending is signal.SIGKILL else 130), done.stderr
+        assert "Traceback" not in done.stderr
         assert not (broken / "dataset.json").exists()
     before = records(broken)
     assert transom("generate", "dataset", toml, "--out", broken, "--json").status == 0
