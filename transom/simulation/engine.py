@@ -8,8 +8,8 @@ by period is asked at the ticks of its clock alone, after all events up to each.
 
 from __future__ import annotations
 
+from itertools import count
 from operator import index
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from transom.errors import PolicyError, SpecError, shown
 from transom.heuristics.priority_rules import PriorityRule
-from transom.models.arrays import IntArray, expected, whole
+from transom.models.arrays import expected, whole
 from transom.rng import stream
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision, Policy
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.promise_log import PromiseLog
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS, PROMISED, Schedule
@@ -33,7 +34,6 @@ from transom.simulation.policies.by_name import RulePolicy, deciding, policy_of
 from transom.traces.outages import Outages
 from transom.traces.workload import Workload
 
-_REPORTS = 0.2  # seconds between two looks at the progress bar, where decisions are made one by one
 _LONGEST = 10**9  # period of a policy [s]
 
 
@@ -161,27 +161,22 @@ def _period(policy: Policy) -> int | None:
 def _run_policy(
     replay: Replay, policy: Policy, report: Progress, promises: PromiseLog | None
 ) -> dict[str, NDArray[Any]]:
-    rows: list[IntArray] = []
-    notes: list[Any] = []
-    due = 0.0
-    while replay.advance():
+    log, notes, passes = new_log(), [], count()
+
+    def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
         decision = policy.decide(replay.window())
         if not isinstance(decision, Decision):
             raise PolicyError(f"a policy returns a Decision, got {type(decision).__name__}")
-        row = np.empty(len(COLUMNS), np.int64)
-        replay.apply(decision, row)
+        replay.apply(decision, log[:, row])
         if promises is not None:
-            promises.add_pass(len(rows), decision.reserve)
-        rows.append(row)
+            promises.add_pass(next(passes), decision.reserve)
         if decision.notes:
             notes.append(decision.notes)
-        if perf_counter() >= due:  # by time: a decision may take seconds
-            report(int(replay.state.at[events.STARTED]))
-            due = perf_counter() + _REPORTS
-    log = np.array(rows, np.int64).reshape(len(rows), len(COLUMNS))
-    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, log.T, strict=True))
+        return until, True
+
+    decisions = drive(replay, step, dict(zip(COLUMNS, log, strict=True)), report)
     if notes:
-        if len(notes) != len(rows):
+        if len(notes) != len(decisions["time"]):
             raise PolicyError("a policy writes notes on every decision or on none")
         taken = (*COLUMNS, *PROMISED)
         if any(note.keys() != notes[0].keys() for note in notes) or notes[0].keys() & set(taken):

@@ -12,13 +12,12 @@ from tests.simulation import plain_conservative
 from tests.simulation.passes.test_conservative_backfill import random_workload
 from transom.models import Cluster, Job, JobTable, Window
 from transom.simulation import simulate
-from transom.simulation.core import promise_log
+from transom.simulation.core import drive, promise_log
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.noted_promises import ENOUGH
 from transom.simulation.core.promise_log import Changes, PromiseLog, promises_in_force
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.verification import check_promises
-from transom.simulation.passes import rule_replay
 from transom.simulation.policies.by_name import make_policy
 from transom.traces import Workload
 
@@ -61,7 +60,7 @@ def test_promises_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     while len(workload) < 40:
         workload = random_workload(rng, 60)
     whole = list(standing(logged(workload, "fcfs-conservative")[1]))
-    monkeypatch.setattr(rule_replay, "_CHUNK", 3)
+    monkeypatch.setattr(drive, "PAGE", 3)
     monkeypatch.setattr(promise_log, "PIECE", 5)
     log = logged(workload, "fcfs-conservative")[1]
     assert len(list(log.pieces())) > 5

@@ -17,6 +17,7 @@ from transom import registry, solve
 from transom.errors import ModelError, PolicyError, UnsupportedError
 from transom.models import Cluster, Job, JobTable, Knapsack
 from transom.simulation import Schedule, simulate
+from transom.simulation.core import drive
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.recording import read_schedule, write_schedule
 from transom.simulation.output.verification import check_schedule
@@ -106,14 +107,14 @@ def test_crowded_queues(objective: str, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("settings_", ["size=50", "k=0.5", "size=20,easy=no", "size=20,order=wfp3"])
-@pytest.mark.parametrize("changed", ["_CELLS=0", "_CELLS=300", "_WORK=1", "_CHUNK=1", "_SHARES=9"])
+@pytest.mark.parametrize("changed", ["_CELLS=0", "_CELLS=300", "_WORK=1", "PAGE=1", "_SHARES=9"])
 def test_what_the_loop_leaves_is_decided_window_by_window(
     settings_: str, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy, workload = f"window:solver=dp,objective=wait,{settings_}", crowded(7, 150)
     slow = window_by_window(workload, policy)
     name, value = changed.split("=")
-    monkeypatch.setattr(window_replay, name, int(value))
+    monkeypatch.setattr(drive if name == "PAGE" else window_replay, name, int(value))
     assert_same(simulate(workload, policy), slow)
 
 

@@ -11,6 +11,7 @@ from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Backfilling
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.events import State, advance, launch
 from transom.simulation.core.noted_promises import COUNT, ENOUGH, ROW
 from transom.simulation.core.promise_log import PromiseLog
@@ -21,8 +22,7 @@ from transom.simulation.passes.conservative_plan import Plan, new_plan
 from transom.simulation.passes.easy_backfill import Starts, easy_pass, plain_pass
 from transom.simulation.passes.queue_order import QueueOrder, queue_order, reorder
 
-_CHUNK = 8192  # decisions between two looks at the progress bar and Ctrl-C
-_WORK = 50_000_000  # the same in waiting jobs x steps of the plan
+_WORK = 50_000_000  # waiting jobs x steps of the plan between two looks at the progress bar and Ctrl-C
 
 
 class Tables(NamedTuple):
@@ -65,31 +65,22 @@ def run_rule(
     easy, extra = backfilling == "easy", np.empty(len(replay.state.free), np.int64)
     service = None if replay.service is None else True
     plan = new_plan(state, promises is not None, depth) if backfilling == "conservative" else None
-    log = np.empty((len(COLUMNS), 2 * n + _CHUNK), np.int64)
-    t = Tables(replay.runtime, replay.ids, log, np.empty(n, np.int64), np.empty(n, np.int64), extra)
+    t = Tables(replay.runtime, replay.ids, new_log(), np.empty(n, np.int64), np.empty(n, np.int64), extra)
 
-    def run(row: int, until: int, arrived: bool) -> tuple[int, bool]:
-        if plan is not None:
-            if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
-                promises.take(plan.noted, replay.ids)
-            return run_conservative(state, plan, order, t, row, until, arrived)
-        return run_plain_or_easy(state, easy, service, order, t, row, until, arrived)
+    def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
+        if plan is None:
+            return run_plain_or_easy(state, easy, service, order, t, row, until, arrived)
+        row, more = run_conservative(state, plan, order, t, row, until, arrived)
+        if promises is not None and plan.noted.at[COUNT] >= ENOUGH:
+            promises.take(plan.noted, replay.ids)
+        return row, more
 
-    rows, more = 0, True
-    while more:
-        if t.log.shape[1] - rows < _CHUNK:
-            t = t._replace(log=np.concatenate((t.log, np.empty_like(t.log)), axis=1))
-        until = rows + _CHUNK
-        if not replay.stepwise and (replay.rule.timeless or order is not None):
-            rows, more = run(rows, until, False)
-        else:
-            # Python alone knows the order or takes in the events: only single passes are compiled.
-            while rows < until and (more := replay.advance()):
-                rows, _ = run(rows, rows + 1, True)
-        report(int(state.at[events.STARTED]))
+    # Where Python alone knows the order or takes in the events, only single passes are compiled.
+    leaps = not replay.stepwise and (replay.rule.timeless or order is not None)
+    decisions = drive(replay, step, dict(zip(COLUMNS, t.log, strict=True)), report, leaps)
     if promises is not None and plan is not None:
         promises.take(plan.noted, replay.ids)
-    return dict(zip(COLUMNS, t.log[:, :rows], strict=True))
+    return decisions
 
 
 # The state is taken apart once, outside the loop: every array that is taken out of the bundle inside
@@ -152,8 +143,8 @@ def run_conservative(
                 reorder(order, s.queue, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
-        p.noted.at[ROW] = row
         count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)
+        p.noted.at[ROW] += 1
         launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
         after(t.log, row, count, backfilled, head, begin, t.ids)
         work += s.at[events.QUEUED]

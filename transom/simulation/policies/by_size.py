@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +11,14 @@ from numpy.typing import NDArray
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Window
-from transom.models.arrays import IntArray
-from transom.simulation.core import events
 from transom.simulation.core.decision import Decision, Policy
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import clock_begins, load_rule, site_order
 from transom.simulation.policies.by_name import make_policy
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
-
-_REPORTS = 0.2  # seconds between two looks at the progress bar
 
 
 @dataclass(slots=True)
@@ -79,20 +75,16 @@ class BySize:
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay, in which the clocks of rules begin as in replays of these rules."""
         self._begins = tuple(clock_begins(rule, replay.workload) for rule in self.rules)
-        rows: list[IntArray] = []
-        sizes: list[int] = []
-        due = 0.0
-        while replay.advance():
+        log = new_log()
+        columns = {**dict(zip(COLUMNS, log, strict=True)), "decided_by": np.empty(log.shape[1], np.int64)}
+
+        def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
             window = replay.window()
-            row = np.empty(len(COLUMNS), np.int64)
-            replay.apply(self.decide(window), row)
-            rows.append(row)
-            sizes.append(self._who(len(window.queue)))
-            if perf_counter() >= due:
-                report(int(replay.state.at[events.STARTED]))
-                due = perf_counter() + _REPORTS
-        log = np.array(rows, np.int64).reshape(len(rows), len(COLUMNS))
-        return {**dict(zip(COLUMNS, log.T, strict=True)), "decided_by": np.array(sizes, np.int64)}
+            replay.apply(self.decide(window), log[:, row])
+            columns["decided_by"][row] = self._who(len(window.queue))
+            return until, True
+
+        return drive(replay, step, columns, report)
 
     def decide(self, window: Window, /) -> Decision:
         """Let the policy of this size decide over the queue in its own order."""

@@ -16,6 +16,7 @@ from transom.models.arrays import IntArray
 from transom.models.cluster import LARGEST
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule
 from transom.simulation.passes.availability import new_profile
@@ -40,7 +41,6 @@ from transom.traces.trace_file import is_trace_file, read_trace_card
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
 
-_CHUNK = 4096  # decisions between two looks at the progress bar and Ctrl-C
 _LONGEST = 10**9  # of any time [s], or number of jobs that are looked at
 
 
@@ -189,32 +189,27 @@ class SlurmBackfill:
         if self.leaf:
             self._check_whole_nodes(replay)
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
-        logs, held = [], []
-        compiled = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
-        terms_of_pass = self._terms._replace(steady=compiled and order is None)
-        more = True
-        while more:
-            rows = 0
-            if compiled:
-                rows, more = run_slurm(state, order, terms_of_pass, tables, rows, _CHUNK, False)
-            else:
-                # Python alone knows the order or takes in the events: only single passes are compiled.
-                while rows < _CHUNK and (more := replay.advance()):
-                    if priorities is not None:
-                        priorities.reorder(state)
-                        queue = state.queue[: state.at[events.QUEUED]].copy()
-                    rows, _ = run_slurm(state, order, terms_of_pass, tables, rows, rows + 1, True)
-                    if priorities is not None:
-                        priorities.started(queue[state.jobs[queue, events.START] >= 0])
-            logs.append(tables.log[:, :rows].copy())
-            held.append(tables.passed[:rows].copy())
-            report(int(state.at[events.STARTED]))
+        # Where Python alone knows the order or takes in the events, only single passes are compiled.
+        leaps = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
+        terms_of_pass = self._terms._replace(steady=leaps and order is None)
+
+        def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
+            if priorities is None:
+                return run_slurm(state, order, terms_of_pass, tables, row, until, arrived)
+            priorities.reorder(state)
+            queue = state.queue[: state.at[events.QUEUED]].copy()
+            done = run_slurm(state, order, terms_of_pass, tables, row, until, arrived)
+            priorities.started(queue[state.jobs[queue, events.START] >= 0])
+            return done
+
+        columns = {**dict(zip(COLUMNS, tables.log, strict=True)), "limited": tables.passed}
+        decisions = drive(replay, step, columns, report, leaps)
+        held = decisions.pop("limited")
         state.jobs[:, events.END] -= busy
-        decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, np.concatenate(logs, axis=1), strict=True))
         begin = decisions["reserved_start"]
         begin[begin >= 0] += math.ceil(self.completing)  # nodes are back so long after the planned end of a job
         if len(limits.reasons):
-            decisions |= _limited(np.concatenate(held), replay.ids, limits.reasons)
+            decisions |= _limited(held, replay.ids, limits.reasons)
         return decisions
 
     def decide(self, window: Window, /) -> Decision:
@@ -306,11 +301,11 @@ class SlurmBackfill:
     ) -> Tables:
         n, tested, known = len(state.jobs), min(self.depth, len(state.jobs)), len(reserved.end)
         steps = 2 * n + 4 * tested + 4 + len(state.at) + len(reserved.changes)
-        group = partition_groups(cluster.resources, table.demand)
+        group, log = partition_groups(cluster.resources, table.demand), new_log()
         return Tables(
             runtime=runtime,
             ids=np.ascontiguousarray(table.id),
-            log=np.empty((len(COLUMNS), _CHUNK), np.int64),
+            log=log,
             picks=np.empty(n, np.int64),
             modes=np.empty(n, np.int64),
             profile=new_profile(reserved.base, steps),
@@ -319,7 +314,7 @@ class SlurmBackfill:
             group=group,
             blocked=np.zeros(int(group.max(initial=0)) + 1 + known, np.int64),
             limits=limits,
-            passed=np.zeros((_CHUNK, 3), np.int64),
+            passed=np.zeros((log.shape[1], 3), np.int64),
             reserved=reserved,
             shared=shared,
             plan=node_plan(table.nodes, 0, 1, 0),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.core import events
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.events import (
     DEMAND,
     HELD,
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
     from transom.simulation.policies.window import WindowPolicy
 
-_CHUNK = 512  # decisions between two looks at the progress bar and Ctrl-C
-_WORK = 200_000_000  # the same in cells of tables: a tenth of a second
+_WORK = 200_000_000  # cells of tables between two looks at the progress bar and Ctrl-C: a tenth of a second
 _CELLS = 16_000_000  # cells of the largest table that is filled without a look at the clock: a few milliseconds
 _SECONDS = 0.1  # shorter times are watched [s]
 _SHARES = 100_000  # longest queue of which shares are tabulated
@@ -127,35 +126,39 @@ def run_windows(replay: Replay, policy: WindowPolicy, report: Progress) -> dict[
     Returns
     -------
     The decisions by column: :data:`~transom.simulation.core.schedule.COLUMNS`, and what the policy notes. ``seconds``
-    is the mean of some hundred decisions.
+    is the mean of up to some thousand decisions.
     """
     state, terms, scratch = replay.state, _terms(replay, policy), _scratch(replay)
     facts = Facts(replay.jobs.priority.copy(), replay.ids, replay.runtime)
-    log = np.empty((len(COLUMNS), _CHUNK), np.int64)
-    notes = Notes(log, np.empty(_CHUNK, np.int64), np.empty(_CHUNK), np.empty(_CHUNK, np.int64))
-    took: list[tuple[int, float]] = []
-    left: dict[int, dict[str, Any]] = {}
-    row, why = 0, _REPORT
-    while why != _ENDED:
-        if notes.log.shape[1] - row < _CHUNK:
-            more: tuple[Any, ...] = tuple(np.concatenate((each, np.empty_like(each)), axis=-1) for each in notes)
-            notes = Notes(*more)
+    log = new_log()
+    page = log.shape[1]
+    notes = Notes(log, np.empty(page, np.int64), np.empty(page), np.empty(page, np.int64))
+    columns: dict[str, NDArray[Any]] = {
+        **dict(zip(COLUMNS, log, strict=True)),
+        "window": notes.window,
+        "status": np.empty(page, object),
+        "value": notes.value,
+        "bound": np.empty(page),
+        "seconds": np.empty(page),
+        "cut": notes.cut,
+    }
+
+    def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
         began, first = perf_counter(), row
-        if replay.rule.timeless and not replay.stepwise:
-            until, arrived = row + _CHUNK, False
-        elif replay.advance():
-            # The order changes as time goes by, or nodes come and go: only single passes are compiled.
-            until, arrived = row + 1, True
-        else:
-            break
         row, why = _run(state, terms, facts, scratch, notes, row, until, arrived)
+        columns["status"][first:row], columns["bound"][first:row] = "optimal", notes.value[first:row]
+        columns["seconds"][first:row] = (perf_counter() - began) / max(1, row - first)
         if why == _LEFT:
-            left[row] = _decide(replay, policy, scratch, notes.log[:, row])
+            for name, said in _decide(replay, policy, scratch, log[:, row]).items():
+                columns[name][row] = said
             row += 1
-        took.append((row - first, (perf_counter() - began) / max(1, row - first)))
-        report(int(state.at[events.STARTED]))
-    decisions: dict[str, NDArray[Any]] = dict(zip(COLUMNS, notes.log[:, :row], strict=True))
-    return decisions | _noted(notes, row, took, left) if row else decisions
+        return row, why != _ENDED
+
+    # Where the order changes as time goes by, or nodes come and go, only single passes are compiled.
+    decisions = drive(replay, step, columns, report, replay.rule.timeless and not replay.stepwise)
+    if not len(decisions["time"]):
+        return {name: decisions[name] for name in COLUMNS}
+    return decisions | {"status": np.array(decisions["status"].tolist())}
 
 
 def _terms(replay: Replay, policy: WindowPolicy) -> Terms:
@@ -185,25 +188,6 @@ def _decide(replay: Replay, policy: WindowPolicy, scratch: Scratch, log: IntArra
     replay.apply(decision, log)
     scratch.held[0] = -1 if policy._protected < 0 else int(np.flatnonzero(ids == policy._protected)[0])
     return dict(decision.notes)
-
-
-def _noted(
-    notes: Notes, rows: int, took: list[tuple[int, float]], left: dict[int, dict[str, Any]]
-) -> dict[str, NDArray[Any]]:
-    value = notes.value[:rows]
-    columns: dict[str, NDArray[Any]] = {
-        "window": notes.window[:rows],
-        "status": np.full(rows, "optimal", "U10"),
-        "value": value,
-        "bound": value.copy(),
-        "seconds": np.repeat([each for _, each in took], [count for count, _ in took]),
-        "cut": notes.cut[:rows],
-    }
-    for row, said in left.items():
-        for name, column in columns.items():
-            column[row] = said[name]
-    # As short as its longest word, as if made of a list.
-    return columns | {"status": np.array(columns["status"].tolist())}
 
 
 @compiled

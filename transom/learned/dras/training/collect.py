@@ -31,15 +31,14 @@ from transom.learned.dras.process.stepping import act, step_to_next_decision
 from transom.learned.scorer import ScorerWeights
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
-from transom.simulation.core import events
+from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.events import QUEUED, State, advance
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS, Schedule
 from transom.simulation.passes.rule_replay import after, before
 from transom.traces.workload import Workload
 
-_CHUNK = 2048  # instants between two looks at the progress bar and Ctrl-C
-_WORK = 20_000_000  # the same in waiting jobs of instants, and pairs of candidates of decisions
+_WORK = 20_000_000  # waiting jobs and pairs of candidates between two looks at the progress bar and Ctrl-C
 
 
 class Batch(NamedTuple):
@@ -259,18 +258,13 @@ def run_scorer(
     state, nodes = run.state, run.cluster.num_nodes
     decision_state = new_decision_state(state, scheme, nodes, run.jobs.priority)
     agent, machine = Agent(scheme, weights, new_workspace(scheme.window), epsilon), Machine(nodes, run.runtime)
-    log = np.empty((len(COLUMNS), 2 * len(run.jobs) + _CHUNK), np.int64)
-    rows, more = 0, True
-    while more:
-        if rows == log.shape[1]:
-            log = np.concatenate((log, np.empty_like(log)), axis=1)
-        # Where nodes come and go, events are taken in here, and single passes are compiled.
-        if run.stepwise and not run.advance():
-            break
-        rows, more = _replay(state, decision_state, agent, machine, rng, _Log(log, run.ids), rows, run.stepwise)
-        if progress is not None:
-            progress(int(state.at[events.STARTED]))
-    return dict(zip(COLUMNS, log[:, :rows], strict=True))
+    log = _Log(new_log(), run.ids)
+
+    def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
+        return _replay(state, decision_state, agent, machine, rng, log, row, until, arrived)
+
+    columns = dict(zip(COLUMNS, log.columns, strict=True))
+    return drive(run, step, columns, progress or (lambda started: None), leaps=not run.stepwise)
 
 
 class _Log(NamedTuple):
@@ -289,17 +283,18 @@ def _replay(
     rng: np.random.Generator,
     log: _Log,
     row: int,
+    until: int,
     arrived: bool,
 ) -> tuple[int, bool]:
-    # Decisions from ``row`` on, a single one whose events have ``arrived``; (the next row, whether the trace goes on).
+    # Decisions from ``row`` on; (the next row, whether the trace goes on). ``arrived``: the first one's events are in.
     scheme, weights, view, epsilon = agent
     nodes, runtime = machine
     columns, ids = log
-    until = row + 1 if arrived else min(row + _CHUNK, columns.shape[1])
     place, at, work = c.at, s.at, 0
     while row < until and work < _WORK:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
             return row, False
+        arrived = False
         before(columns, row, at, s.free)
         begin(s, c, scheme)
         most = min(scheme.window, at[QUEUED])
