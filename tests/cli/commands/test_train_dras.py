@@ -199,7 +199,7 @@ def test_months_that_are_shared_are_said(trace: str, tmp_path: Path, capsys: pyt
         (["--agent", "dql:learning_rate=1"], "--agent dql:learning_rate=1: learning_rate is stated by --learning-rate"),
         (["--agent", "ppo:epochs=2"], "--agent ppo:epochs=2: epochs is now passes"),
         (["--learning-rate", "nan"], "ppo: learning_rate must be from 0 to 1, got nan"),
-        (["--reward", "waiting:growth=-1"], "growth must be finite and >= 0"),
+        (["--reward", "waiting:growth=-1"], "waiting: growth must be >= 0"),
         (["--loads", "2-1"], "--loads: expected 0 < A <= B"),
         (["--loads", "x"], "--loads: expected two numbers"),
         (["--hidden", "8"], "--hidden: expected two numbers"),

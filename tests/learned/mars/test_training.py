@@ -189,8 +189,8 @@ def test_combined_tasks_are_learnt_from(tmp_path: Path, transom: Callable[..., R
     [
         ("--minutes 0", "--minutes must be > 0, got 0"),
         ("--minutes nan", "--minutes must be > 0, got nan"),
-        ("--learning-rate 0", "--learning-rate must be > 0 and < 10, got 0.0"),
-        ("--lam 2", "--lam must be from 0 to 1, got 2.0"),
+        ("--learning-rate 0", "mars: learning_rate must be > 0 and < 10, got 0.0"),
+        ("--lam 2", "mars: lam must be from 0 to 1, got 2.0"),
         ("--relative-to nobody", "unknown policy 'nobody-easy'"),
         ("--length 500", "sequences of 500 need as many jobs, got 200"),
         ("--name training", "a checkpoint's name"),

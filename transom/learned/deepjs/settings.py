@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
+from transom._system.settings import Natural, Positive, Rate, Several, check_settings
 from transom.errors import SpecError
 from transom.learned.deepjs.network import NETWORKS
 
@@ -35,22 +36,15 @@ class Training:
 
     update: UpdateRule = "code"
     network: str = "code"
-    seed: int = 0
-    chunks: int = 10
-    steps: int = 10
-    episodes: int = 12
-    batch: int = 1000
-    learning_rate: float = 1e-3
-    compare_every: int = 40
+    seed: Natural = 0
+    chunks: Positive = 10
+    steps: Positive = 10
+    episodes: Several = 12
+    batch: Positive = 1000
+    learning_rate: Rate = 1e-3
+    compare_every: Positive = 40
 
     def __post_init__(self) -> None:
-        if self.update not in get_args(UpdateRule):
-            raise SpecError(f"deepjs: update must be one of {', '.join(get_args(UpdateRule))}, got {self.update!r}")
         if self.network not in NETWORKS:
             raise SpecError(f"deepjs: network must be one of {', '.join(NETWORKS)}, got {self.network!r}")
-        least = {"seed": 0, "chunks": 1, "steps": 1, "episodes": 2, "batch": 1, "compare_every": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise SpecError(f"deepjs: {name} must be >= {value}, got {getattr(self, name)}")
-        if not 0 < self.learning_rate <= 1:
-            raise SpecError(f"deepjs: learning_rate must be > 0 and at most 1, got {self.learning_rate}")
+        check_settings("deepjs", self)

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
+from transom._system.settings import Natural, Positive, check_settings
 from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, make_card, require, save
 from transom.learned.kernel.cards import NETWORK
@@ -32,6 +34,8 @@ from transom.rng import stream
 
 TAU = 10  # bound of the bounded slowdown [s]
 _APART = 8  # sequences of the validation begin a length / 8 or more from those that are kept apart
+
+_Rate = Annotated[float, Meta(gt=0, lt=10)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +57,18 @@ class KernelTraining:
     """
 
     backfill: str = "none"
-    generations: int = 400
-    pairs: int = 16
-    batch: int = 12
-    length: int = 1024
-    validation: int = 100
-    validate_every: int = 10
-    sigma: float = 0.1
-    learning_rate: float = 0.03
-    seed: int = 0
+    generations: Positive = 400
+    pairs: Positive = 16
+    batch: Positive = 12
+    length: Positive = 1024
+    validation: Positive = 100
+    validate_every: Positive = 10
+    sigma: _Rate = 0.1
+    learning_rate: _Rate = 0.03
+    seed: Natural = 0
 
     def __post_init__(self) -> None:
-        for name in ("generations", "pairs", "batch", "length", "validation", "validate_every"):
-            if getattr(self, name) <= 0:
-                raise SpecError(f"--{name.replace('_', '-')} must be > 0, got {getattr(self, name)}")
-        for name in ("sigma", "learning_rate"):
-            if not 0 < getattr(self, name) < 10:
-                raise SpecError(f"--{name.replace('_', '-')} must be > 0 and < 10, got {getattr(self, name)}")
+        check_settings("kernel", self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from transom.errors import SpecError
 from transom.learned.card_facts import must, whole
 from transom.learned.checkpoints import Card, Weights
@@ -11,7 +13,7 @@ from transom.simulation import make_policy
 SCHEMA = "transom/mars/1"
 """Name and version of the observations."""
 
-LEARNERS = ("ppo", "actor-critic")
+Learning = Literal["ppo", "actor-critic"]
 SLOTS = 512
 """The most jobs that a network may be shown."""
 

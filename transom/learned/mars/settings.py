@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from transom.errors import SpecError
-from transom.learned.mars.cards import LEARNERS, SLOTS
+from msgspec import Meta
+
+from transom._system.settings import Natural, Positive, Several, Share, check_settings
+from transom.learned.mars.cards import SLOTS, Learning
 from transom.simulation import make_policy
+
+_Rate = Annotated[float, Meta(gt=0, lt=10)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,39 +39,25 @@ class MarsTraining:
     seed : >= 0.
     """
 
-    learner: str = "ppo"
-    updates: int = 200
-    batch: int = 16
-    length: int = 256
-    validation: int = 20
-    validation_length: int = 1024
-    validate_every: int = 5
-    slots: int = 128
+    learner: Learning = "ppo"
+    updates: Positive = 200
+    batch: Positive = 16
+    length: Several = 256
+    validation: Positive = 20
+    validation_length: Several = 1024
+    validate_every: Positive = 5
+    slots: Annotated[int, Meta(ge=1, le=SLOTS)] = 128
     relative_to: str = ""
-    learning_rate: float = 1e-3
-    critic_rate: float = 3e-3
-    passes: int = 4
-    minibatch: int = 512
-    clip: float = 0.2
-    lam: float = 0.97
-    entropy: float = 0.0
-    seed: int = 0
+    learning_rate: _Rate = 1e-3
+    critic_rate: _Rate = 3e-3
+    passes: Positive = 4
+    minibatch: Positive = 512
+    clip: _Rate = 0.2
+    lam: Share = 0.97
+    entropy: Annotated[float, Meta(ge=0, lt=10)] = 0.0
+    seed: Natural = 0
 
     def __post_init__(self) -> None:
-        if self.learner not in LEARNERS:
-            raise SpecError(f"--learner must be {' or '.join(LEARNERS)}, got {self.learner!r}")
-        for name in ("updates", "batch", "validation", "validate_every", "passes", "minibatch"):
-            self._must(name, getattr(self, name) > 0, "> 0")
-        for name in ("length", "validation_length"):
-            self._must(name, getattr(self, name) > 1, "> 1")
-        self._must("slots", 0 < self.slots <= SLOTS, f"from 1 to {SLOTS}")
-        for name in ("learning_rate", "critic_rate", "clip"):
-            self._must(name, 0 < getattr(self, name) < 10, "> 0 and < 10")
-        self._must("lam", 0 <= self.lam <= 1, "from 0 to 1")
-        self._must("entropy", 0 <= self.entropy < 10, ">= 0 and < 10")
+        check_settings("mars", self)
         if self.relative_to:
             make_policy(f"{self.relative_to}-easy")
-
-    def _must(self, name: str, holds: bool, wanted: str) -> None:
-        if not holds:
-            raise SpecError(f"--{name.replace('_', '-')} must be {wanted}, got {getattr(self, name)}")

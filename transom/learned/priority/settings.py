@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from transom.errors import SpecError
+from msgspec import Meta
+
+from transom._system.settings import Above, Natural, Positive, check_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +28,12 @@ class Training:
     SpecError : a condition above does not hold.
     """
 
-    seed: int = 0
-    generations: int = 60
-    population: int = 16
-    windows: int = 150
-    chunks: int = 10
-    step: float = 0.3
+    seed: Natural = 0
+    generations: Positive = 60
+    population: Annotated[int, Meta(gt=3)] = 16
+    windows: Positive = 150
+    chunks: Positive = 10
+    step: Above = 0.3
 
     def __post_init__(self) -> None:
-        least = {"seed": 0, "generations": 1, "population": 4, "windows": 1, "chunks": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise SpecError(f"learned-priority: {name} must be >= {value}, got {getattr(self, name)}")
-        if not 0 < self.step < float("inf"):
-            raise SpecError(f"learned-priority: step must be > 0, got {self.step}")
+        check_settings("learned-priority", self)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
+from transom._system.settings import Above, Positive, check_settings
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
 from transom.learned.repair import process
@@ -52,31 +52,22 @@ class RepairTask:
     """
 
     rows: int = 5
-    remove: int = 2
+    remove: Positive = 2
     order: Order = "size"
     acceptance: Acceptance = "either"
-    tmin: float = 2.5
-    tmax: float = 2500.0
-    repairs: int = 20
+    tmin: Above = 2.5
+    tmax: Above = 2500.0
+    repairs: Positive = 20
     start: Start = "either"
     reward: Reward = "cost"
-    unit: float = 100_000.0
+    unit: Above = 100_000.0
 
     def __post_init__(self) -> None:
         if self.rows not in process.SCHEMAS.values():
             raise SpecError(f"repair: rows must be 4 or 5, got {self.rows}")
-        for name in ("remove", "repairs"):
-            if getattr(self, name) <= 0:
-                raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
-        if not 0 < self.tmin <= self.tmax < math.inf:
-            raise SpecError(f"repair: 0 < tmin <= tmax must hold, got tmin={self.tmin}, tmax={self.tmax}")
-        if not 0 < self.unit < math.inf:
-            raise SpecError(f"repair: unit must be > 0, got {self.unit}")
-        for name, known in (("order", Order), ("acceptance", Acceptance), ("start", Start), ("reward", Reward)):
-            if getattr(self, name) not in get_args(known):
-                raise SpecError(
-                    f"repair: {name} must be one of {', '.join(get_args(known))}, got {getattr(self, name)!r}"
-                )
+        check_settings("repair", self)
+        if self.tmin > self.tmax:
+            raise SpecError(f"repair: tmin <= tmax must hold, got tmin={self.tmin}, tmax={self.tmax}")
 
     @property
     def schema(self) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
+from transom._system.settings import Above, AtLeast, Natural, Positive, Rate, Several, Share, check_settings
 from transom.errors import SpecError
 from transom.learned.repair import networks
-from transom.learned.repair.pool import CLUSTERS, ClusterName
+from transom.learned.repair.pool import ClusterName
 
 Reward = Literal["each", "end", "reciprocal"]
 
@@ -44,39 +45,23 @@ class Training:
     network: str = "cnn-3"
     rows: int = 5
     cluster: ClusterName = "authors"
-    seed: int = 0
-    envs: int = 256
-    length: int = 32
-    passes: int = 4
-    minibatch: int = 1024
-    learning_rate: float = 1e-3
-    decisions: int = 400_000
-    clip: float = 0.2
-    discount: float = 0.99
-    entropy: float = 0.01
-    streams: int = 100
+    seed: Natural = 0
+    envs: Positive = 256
+    length: Positive = 32
+    passes: Positive = 4
+    minibatch: Several = 1024
+    learning_rate: Rate = 1e-3
+    decisions: Positive = 400_000
+    clip: Above = 0.2
+    discount: Rate = 0.99
+    entropy: AtLeast = 0.01
+    streams: Positive = 100
     reward: Reward = "each"
-    threads: int = 1
+    threads: Positive = 1
 
     def __post_init__(self) -> None:
         networks.check(self.network, self.rows)
-        if self.cluster not in CLUSTERS:
-            raise SpecError(f"repair: cluster must be one of {', '.join(CLUSTERS)}, got {self.cluster!r}")
-        if self.reward not in get_args(Reward):
-            raise SpecError(f"repair: reward must be one of {', '.join(get_args(Reward))}, got {self.reward!r}")
-        for name in ("envs", "length", "passes", "decisions", "clip", "streams", "threads"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise SpecError(f"repair: {name} must be > 0, got {getattr(self, name)}")
-        if not 0 < self.learning_rate <= 1:
-            raise SpecError(f"repair: learning_rate must be > 0 and at most 1, got {self.learning_rate}")
-        if self.minibatch < 2:
-            raise SpecError(f"repair: minibatch must be > 1, got {self.minibatch}")
-        if not 0 < self.discount <= 1:
-            raise SpecError(f"repair: discount must be > 0 and at most 1, got {self.discount}")
-        if not 0 <= self.entropy < float("inf"):
-            raise SpecError(f"repair: entropy must be >= 0, got {self.entropy}")
-        if self.seed < 0:
-            raise SpecError(f"repair: seed must be >= 0, got {self.seed}")
+        check_settings("repair", self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,33 +90,22 @@ class CostTraining:
     SpecError : a condition above does not hold.
     """
 
-    seed: int = 0
-    updates: int = 80
-    windows: int = 16
-    runs: int = 6
-    search_steps: int = 250
-    candidates: int = 32
+    seed: Natural = 0
+    updates: Positive = 80
+    windows: Positive = 16
+    runs: Several = 6
+    search_steps: Positive = 250
+    candidates: Several = 32
     hidden: tuple[int, int] = (24, 16)
-    discount: float = 0.98
-    batch: int = 24_576
-    minibatch: int = 4096
-    passes: int = 2
-    learning_rate: float = 2e-3
-    streams: int = 20
-    threads: int = 1
+    discount: Share = 0.98
+    batch: Positive = 24_576
+    minibatch: Positive = 4096
+    passes: Positive = 2
+    learning_rate: Rate = 2e-3
+    streams: Positive = 20
+    threads: Positive = 1
 
     def __post_init__(self) -> None:
-        for name in ("updates", "windows", "search_steps", "batch", "minibatch", "passes", "streams", "threads"):
-            if getattr(self, name) <= 0:
-                raise SpecError(f"nsa-cost: {name} must be > 0, got {getattr(self, name)}")
-        for name in ("runs", "candidates"):
-            if getattr(self, name) <= 1:
-                raise SpecError(f"nsa-cost: {name} must be > 1, got {getattr(self, name)}")
+        check_settings("nsa-cost", self)
         if len(self.hidden) != 2 or min(self.hidden) < 2:
             raise SpecError(f"nsa-cost: hidden must be two numbers > 1, got {self.hidden}")
-        if not 0 <= self.discount <= 1:
-            raise SpecError(f"nsa-cost: discount must be in [0, 1], got {self.discount}")
-        if not 0 < self.learning_rate <= 1:
-            raise SpecError(f"nsa-cost: learning_rate must be > 0 and at most 1, got {self.learning_rate}")
-        if self.seed < 0:
-            raise SpecError(f"nsa-cost: seed must be >= 0, got {self.seed}")

@@ -293,10 +293,10 @@ def test_observations_by_name() -> None:
     ("spec", "message"),
     [
         ("wait", "unknown reward 'wait'; did you mean 'waiting'"),
-        ("waiting:growth=-1", "growth must be finite and >= 0, got -1"),
-        ("slowdown:tau=0", "slowdown: tau must be finite and > 0 s"),
+        ("waiting:growth=-1", "waiting: growth must be >= 0, got -1"),
+        ("slowdown:tau=0", "slowdown: tau must be > 0, got 0"),
         ("waiting:power=nan", "power must be > 0 and at most 8"),
-        ("capability:w1=inf", "capability: w1 must be finite"),
+        ("capability:w1=inf", "capability: w1 must be >= 0, got inf"),
         ("capacity:of=size", "expected estimate|wait"),
         ("waiting:grow=1", "has no parameter 'grow'"),
     ],

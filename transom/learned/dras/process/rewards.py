@@ -8,15 +8,14 @@ total of waiting time over runtime. Runtimes are known afterwards: nothing that 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 from transom import registry
 from transom._system.compiling import no_refcount
-from transom.errors import SpecError
+from transom._system.settings import Above, AtLeast, check_settings
 from transom.learned.dras.process.process import PICKED, DecisionState
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.core.events import DEMAND, NOW, QUEUED, SUBMIT, WALLTIME, State
@@ -43,25 +42,15 @@ class Reward(NamedTuple):
 
     kind: int
     by_runtime: int = 0
-    growth: float = 0.0
-    tau: float = 86_400.0
-    power: float = 1.0
-    w1: float = 0.0
-    w2: float = 0.0
-    w3: float = 0.0
+    growth: AtLeast = 0.0
+    tau: Above = 86_400.0
+    power: Annotated[float, Meta(gt=0, le=8)] = 1.0
+    w1: AtLeast = 0.0
+    w2: AtLeast = 0.0
+    w3: AtLeast = 0.0
 
 
-def _check_growth(name: str, growth: float, tau: float, power: float) -> None:
-    if not 0 <= growth < math.inf:
-        raise SpecError(f"{name}: growth must be finite and >= 0, got {growth}")
-    if not 0 < tau < math.inf:
-        raise SpecError(f"{name}: tau must be finite and > 0 s, got {tau}")
-    if not 0 < power <= 8:
-        raise SpecError(f"{name}: power must be > 0 and at most 8, got {power}")
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingCount:
+def waiting(growth: float = 0.0, tau: float = 86_400.0, power: float = 1.0) -> Reward:
     r"""Minus the number of waiting jobs, integrated over time [job-hours].
 
     With the penalty a job costs :math:`1 + g (w / \tau)^p` per second after it has waited :math:`w`.
@@ -72,42 +61,20 @@ class WaitingCount:
     tau : :math:`\tau` [s], > 0.
     power : p, > 0, at most 8.
     """
-
-    growth: float = 0.0
-    tau: float = 86_400.0
-    power: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_growth("waiting", self.growth, self.tau, self.power)
-
-    def numbers(self) -> Reward:
-        """The same for kernels."""
-        return Reward(WAITING, 0, self.growth, self.tau, self.power)
+    return Reward(WAITING, 0, growth, tau, power)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedSlowdown:
+def slowdown(growth: float = 0.0, tau: float = 86_400.0, power: float = 1.0) -> Reward:
     r"""Minus the sum of :math:`1/\max(r_j, 10)` over waiting jobs, integrated over time: minus their slowdowns.
 
     Parameters
     ----------
-    growth, tau, power : as in :class:`WaitingCount`.
+    growth, tau, power : as of :func:`waiting`.
     """
-
-    growth: float = 0.0
-    tau: float = 86_400.0
-    power: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_growth("slowdown", self.growth, self.tau, self.power)
-
-    def numbers(self) -> Reward:
-        """The same for kernels."""
-        return Reward(WAITING, 1, self.growth, self.tau, self.power)
+    return Reward(WAITING, 1, growth, tau, power)
 
 
-@dataclass(frozen=True, slots=True)
-class Capability:
+def capability(w1: float = 1 / 3, w2: float = 1 / 3, w3: float = 1 / 3) -> Reward:
     r"""The paper's reward for capability computing, of one selected job.
 
     .. math:: w_1 \frac{t_i}{t_{\max}} + w_2 \frac{n_i}{N} + w_3 \frac{N_{used}}{N}
@@ -119,23 +86,10 @@ class Capability:
     ----------
     Fan et al., DRAS, section III-A, eq. (1).
     """
-
-    w1: float = 1 / 3
-    w2: float = 1 / 3
-    w3: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        for name in ("w1", "w2", "w3"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise SpecError(f"capability: {name} must be finite and >= 0, got {getattr(self, name)}")
-
-    def numbers(self) -> Reward:
-        """The same for kernels."""
-        return Reward(CAPABILITY, w1=self.w1, w2=self.w2, w3=self.w3)
+    return Reward(CAPABILITY, w1=w1, w2=w2, w3=w3)
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+def capacity(of: Literal["estimate", "wait"] = "estimate") -> Reward:
     r"""The paper's reward for capacity computing after a selection: the mean of :math:`-1/t_j` over the waiting jobs.
 
     Parameters
@@ -147,15 +101,10 @@ class Capacity:
     ----------
     Fan et al., DRAS, section III-A, eq. (2).
     """
-
-    of: Literal["estimate", "wait"] = "estimate"
-
-    def numbers(self) -> Reward:
-        """The same for kernels."""
-        return Reward(CAPACITY if self.of == "estimate" else MEAN_WAIT)
+    return Reward(CAPACITY if of == "estimate" else MEAN_WAIT)
 
 
-_KNOWN = {"waiting": WaitingCount, "slowdown": BoundedSlowdown, "capability": Capability, "capacity": Capacity}
+_KNOWN = {"waiting": waiting, "slowdown": slowdown, "capability": capability, "capacity": capacity}
 
 
 def parse_reward(spec: str) -> Reward:
@@ -168,8 +117,9 @@ def parse_reward(spec: str) -> Reward:
     name, settings = registry.parse(spec)
     if name not in _KNOWN:
         raise registry.unknown("reward", name, _KNOWN)
-    built: WaitingCount | BoundedSlowdown | Capability | Capacity = registry.build(_KNOWN[name], name, settings)
-    return built.numbers()
+    built: Reward = registry.build(_KNOWN[name], name, settings)
+    check_settings(name, built)
+    return built
 
 
 def holding_cost(reward: Reward, runtime: IntArray) -> FloatArray:

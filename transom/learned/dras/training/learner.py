@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from transom.errors import SpecError
 from transom.learned.training.state import Arrays, network_arrays, set_network
 
 if TYPE_CHECKING:
@@ -19,24 +19,8 @@ if TYPE_CHECKING:
 Figures = dict[str, float]
 """What an update reports, by name."""
 
-
-def check_ranges(rule: str, settings: object, **ranges: tuple[float, float]) -> None:
-    """Refuse settings of a rule that no update can work with.
-
-    Parameters
-    ----------
-    rule : its name.
-    settings : has an attribute for each range.
-    ranges : the least and the largest value of a setting; both are allowed, what is no number is not.
-
-    Raises
-    ------
-    SpecError : a setting is out of its range.
-    """
-    for name, (least, most) in ranges.items():
-        value = getattr(settings, name)
-        if not least <= value <= most:
-            raise SpecError(f"{rule}: {name} must be from {least:g} to {most:g}, got {value}")
+Bonus = Annotated[float, Meta(ge=-1000, le=1000)]
+"""The weight of a bonus for entropy."""
 
 
 class Observations(NamedTuple):

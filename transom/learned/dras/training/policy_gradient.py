@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transom.learned.dras.training.learner import Figures, Learner, check_ranges, discounts, observed
+from transom._system.settings import Share, check_settings
+from transom.learned.dras.training.learner import Bonus, Figures, Learner, discounts, observed
 from transom.learned.training.returns import returns_to_go
 from transom.learned.training.state import Arrays
 
@@ -31,13 +32,13 @@ class PolicyGradientSettings:
     entropy : weight of a bonus for entropy, falling linearly to a tenth; 0 as printed.
     """
 
-    learning_rate: float = 1e-3
-    discount: float = 1.0
+    learning_rate: Share = 1e-3
+    discount: Share = 1.0
     standardise: bool = False
-    entropy: float = 0.0
+    entropy: Bonus = 0.0
 
     def __post_init__(self) -> None:
-        check_ranges("pg", self, learning_rate=(0, 1), discount=(0, 1), entropy=(-1000, 1000))
+        check_settings("pg", self)
 
 
 class PolicyGradient(Learner):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from transom.learned.dras.training.learner import Figures, Learner, check_ranges, discounts, observed
+from transom._system.settings import Positive, Share, check_settings
+from transom.learned.dras.training.learner import Bonus, Figures, Learner, discounts, observed
 from transom.learned.training.returns import advantages
 from transom.learned.training.state import Arrays
 
@@ -35,20 +37,18 @@ class PpoSettings:
     outlier : largest advantage that counts, in deviations; a job that waits for weeks may not drown all others.
     """
 
-    learning_rate: float = 3e-3
-    discount: float = 0.999
-    lam: float = 0.97
-    clip: float = 0.2
-    passes: int = 1
-    minibatch: int = 1024
-    entropy: float = 0.0
-    value: float = 0.5
-    outlier: float = 4.0
+    learning_rate: Share = 3e-3
+    discount: Share = 0.999
+    lam: Share = 0.97
+    clip: Annotated[float, Meta(ge=0, le=1000)] = 0.2
+    passes: Positive = 1
+    minibatch: Positive = 1024
+    entropy: Bonus = 0.0
+    value: Annotated[float, Meta(ge=0, le=1000)] = 0.5
+    outlier: Annotated[float, Meta(ge=0, le=10**6)] = 4.0
 
     def __post_init__(self) -> None:
-        rates = {"learning_rate": (0, 1), "discount": (0, 1), "lam": (0, 1), "clip": (0, 1000)}
-        passes = {"passes": (1, 10**6), "minibatch": (1, 10**9)}
-        check_ranges("ppo", self, **rates, **passes, entropy=(-1000, 1000), value=(0, 1000), outlier=(0, 10**6))
+        check_settings("ppo", self)
 
 
 class Ppo(Learner):

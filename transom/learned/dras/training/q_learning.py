@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from transom._system.settings import Natural, Positive, Share, check_settings
 from transom.learned.dras.training.learner import (
     Figures,
     Learner,
     Observations,
-    check_ranges,
     discounts,
     observed,
 )
@@ -41,25 +42,18 @@ class QLearningSettings:
         candidate is the same; what all candidates share need not pass through the scores.
     """
 
-    learning_rate: float = 1e-3
-    discount: float = 0.99
-    epsilon: float = 1.0
-    decay: float = 0.995
-    least: float = 0.01
-    target: int = 0
-    passes: int = 1
-    minibatch: int = 512
+    learning_rate: Share = 1e-3
+    discount: Annotated[float, Meta(ge=0, le=0.999999)] = 0.99
+    epsilon: Share = 1.0
+    decay: Share = 0.995
+    least: Share = 0.01
+    target: Natural = 0
+    passes: Positive = 1
+    minibatch: Positive = 512
     dueling: bool = True
 
     def __post_init__(self) -> None:
-        rates = {
-            "learning_rate": (0, 1),
-            "discount": (0, 0.999999),
-            "epsilon": (0, 1),
-            "decay": (0, 1),
-            "least": (0, 1),
-        }
-        check_ranges("dql", self, **rates, target=(0, 10**9), passes=(1, 10**6), minibatch=(1, 10**9))
+        check_settings("dql", self)
 
 
 class QLearning(Learner):

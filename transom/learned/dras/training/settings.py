@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from transom import registry
+from transom._system.settings import AtLeast, Natural, Positive, Several, check_settings
 from transom.errors import SpecError
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
@@ -51,22 +50,17 @@ class TrainingSettings:
     agent: str = "ppo"
     reward: str = "waiting"
     scheme: AgentConfig = field(default_factory=AgentConfig)
-    decisions: int = 600_000
-    batch: int = 8192
-    instances: int = 0
-    validate_every: int = 5
-    bound: float = 0.0
-    seed: int = 0
+    decisions: Natural = 600_000
+    batch: Several = 8192
+    instances: Natural = 0
+    validate_every: Positive = 5
+    bound: AtLeast = 0.0
+    seed: Natural = 0
     hidden: tuple[int, int] = (32, 32)
     paper_size: bool = False
 
     def __post_init__(self) -> None:
-        least = {"decisions": 0, "batch": 2, "instances": 0, "validate_every": 1, "seed": 0}
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise SpecError(f"training: {name} must be at least {bound}, got {getattr(self, name)}")
-        if not 0 <= self.bound < np.inf:
-            raise SpecError(f"training: bound must be finite and >= 0, got {self.bound}")
+        check_settings("training", self)
         if len(self.hidden) != 2 or min(self.hidden) < 1:
             raise SpecError(f"training: two hidden layers of at least one unit are needed, got {self.hidden}")
         parse_reward(self.reward)
