@@ -43,7 +43,7 @@ def test_values_of_more_than_1e10_are_bounded_but_not_proved(items: int, status:
     problem = generate_knapsack("uncorrelated", items, 10**8, np.random.default_rng(2))
     assert (problem.values.sum() > 10**10) == (status == "feasible")
     optimum = solve(problem, "primal-dual").value
-    result = solve(problem, "scip", Stop(seconds=10))
+    result = solve(problem, "scip", Stop(seconds=600))
     assert optimum is not None
     assert (result.status, result.value) == (status, optimum)
     assert result.bound is not None
@@ -53,7 +53,7 @@ def test_values_of_more_than_1e10_are_bounded_but_not_proved(items: int, status:
 def test_a_common_divisor_brings_them_below() -> None:
     problem = generate_knapsack("uncorrelated", 50, 1000, np.random.default_rng(2))
     large = Knapsack(problem.values * 10**10, problem.weights, problem.capacity)
-    result = solve(large, "scip", Stop(seconds=5))
+    result = solve(large, "scip", Stop(seconds=600))
     assert (result.status, result.value) == ("optimal", 10**10 * (solve(problem, "dp").value or 0))
 
 
@@ -73,7 +73,7 @@ def test_models_do_not_pile_up() -> None:
     gc.collect()
     gc.disable()
     try:
-        solve(problem, "scip", Stop(seconds=5))
+        solve(problem, "scip", Stop(seconds=600))
         run_deferred()
         assert not living(Model)
     finally:
@@ -87,5 +87,5 @@ def test_what_scip_calls_a_bound_when_it_restarts_is_none() -> None:
     items = np.array(table.split(), dtype=np.int64).reshape(-1, 2)
     problem = Knapsack(items[:, 0], items[:, 1], 665)
     for seed in range(8):
-        result = solve(problem, "scip", Stop(seconds=5), seed=seed)
+        result = solve(problem, "scip", Stop(seconds=600), seed=seed)
         assert (result.status, result.value, check(problem, result)) == ("optimal", 977, [])

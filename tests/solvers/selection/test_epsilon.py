@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_windows_of_sixteen_jobs(seed: int) -> None:
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_both_back_ends_agree(objectives: int) -> None:
     problem = two_capacities(np.random.default_rng(1), 24, objectives)
-    ours, theirs = (solve(problem, f"epsilon:by={by}", Stop(seconds=60)) for by in ("core", "cpsat"))
+    ours, theirs = (solve(problem, f"epsilon:by={by}", Stop(seconds=600)) for by in ("core", "cpsat"))
     assert (ours.status, theirs.status) == ("optimal", "optimal")
     assert len(ours.solution) > 5
     assert values_of(ours.solution) == values_of(theirs.solution)
@@ -70,10 +71,10 @@ def test_it_says_what_it_knows_when_time_is_over() -> None:
     tried: list[Result] = []
 
     def run() -> Result:
-        tried.append(solve(problem, "epsilon", Stop(seconds=0.5)))
+        tried.append(solve(problem, "epsilon", Stop(seconds=0.5), clock=process_time))
         return tried[-1]
 
-    assert used(run, 1) < 1
+    assert used(run, 2) < 2
     result = tried[0]
     assert result.status == "feasible"
     assert result.parameters["front"] == "not complete"

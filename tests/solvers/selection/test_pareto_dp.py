@@ -141,7 +141,6 @@ def test_many_objectives_are_judged_within_the_time(seconds: float) -> None:
     rng = np.random.default_rng(7)
     demands = rng.integers(1, 100, (30, 10))
     problem = Selection(demands, demands.sum(axis=0) // 2)
-    allowed = 1.05 * seconds + 0.05
 
     def run() -> Result:
         result = solve(problem, "pareto-dp", Stop(seconds=seconds))
@@ -149,7 +148,7 @@ def test_many_objectives_are_judged_within_the_time(seconds: float) -> None:
         assert (result.status, result.parameters["front"]) == ("feasible", "not complete")
         return result
 
-    assert used(run, allowed) <= allowed
+    assert used(run, 4 * seconds) <= 4 * seconds
 
 
 def test_a_known_front_that_takes_longer_to_judge_than_is_left_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

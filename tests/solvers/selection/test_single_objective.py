@@ -164,7 +164,7 @@ def test_a_start_and_seconds_too_few_are_no_trouble() -> None:
         assert result.error is None
         assert check(problem, result) == []
         assert result.status == "feasible"
-        assert used(partial(solve, problem, solver, Stop(seconds=0.2)), 0.6) < 0.6
+        assert used(partial(solve, problem, solver, Stop(seconds=0.2)), 2) < 2
         if result.parameters["proved"] == "no" and solver.startswith("weighted"):
             assert result.parameters["bound"] >= result.parameters["objective"]
 

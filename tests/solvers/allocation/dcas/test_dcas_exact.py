@@ -222,7 +222,7 @@ def test_ended_early_it_is_as_good_as_polishing() -> None:
 
 def test_beyond_its_memory_it_says_so_and_bounds() -> None:
     problem = crowded(25)
-    result = solve(problem, DcasExact(memory=1), Stop(seconds=0.5))
+    result = solve(problem, DcasExact(memory=1), Stop(seconds=0.5), clock=process_time)
     assert "search" in result.parameters
     assert result.bound is not None
     assert result.value is not None
