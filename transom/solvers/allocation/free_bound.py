@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from time import perf_counter
 from typing import overload
 
@@ -17,11 +16,9 @@ from transom.models.arrays import FloatArray, IntArray
 from transom.models.fat_tree import FatTree
 from transom.models.hop_cost import AUTHORS
 from transom.solvers.allocation.free_pricing import Dual, Multipliers, Pricing, fill, rounded_costs, subgradient_steps
-from transom.solvers.allocation.pod_multipliers import Pods, subgradient_steps_with_pods
 from transom.solvers.allocation.shape import Shape, shape
 
 _SLACK = 1e-9  # far more than all rounding errors of a bound, in relative terms
-_FIRST = 0.1  # factor of Polyak's step with pod multipliers: near a kink of many ties longer ones lead away
 _PER_STEP = 4e-10  # seconds of one of them
 _WORK = 2_000_000  # inner steps of pricing between two looks at the clock: a few milliseconds
 
@@ -81,8 +78,6 @@ class Prices:
     Attributes
     ----------
     pricing : where numbers of nodes stand in tables, and what a job of each type chose last.
-    pod_multipliers : the multiplier of each type for b nodes of pod p, at ``pod_at[p] + b``; 0 before
-        :meth:`step_with_pod_multipliers`.
     alone : total cost if no job were in the way of another, where costs are rounded; 0 before it is known.
     """
 
@@ -99,9 +94,7 @@ class Prices:
             np.zeros((leaves + len(shape.first) - 1, widest + 1)), np.zeros((len(shape.first), most + 1)),
         )  # fmt: skip
         self.alone = 0.0
-        self.pod_multipliers = np.zeros(self.pricing.savings.shape)
         self._prices = Multipliers(*np.zeros((4, classes)))
-        self._payments: tuple[Pods, Multipliers] | None = None
         self._dual = record(Dual)
         self._dual.least, self._dual.factor = math.inf, 1.0
         # Types to price between two looks at the clock.
@@ -144,35 +137,6 @@ class Prices:
             # Prices were 0: what each job would choose if it were alone, at a cost that is rounded exactly.
             self.alone = float(rounded_costs(s, self.pricing.choices))
         return not self._dual.converged
-
-    def step_with_pod_multipliers(self, iterations: int) -> bool:
-        """Go on from the best prices with multipliers of pods as well; as :meth:`step`.
-
-        A pod serves the jobs together: where each of them would have it for a part of the time at prices on nodes
-        alone, the multipliers of all but one have no return. That brings the dual value closer to the optimum, in steps
-        that are many.
-        """
-        s, dual, pod_at = self.shape, self._dual, self.pricing.pod_at
-        if self._payments is None:
-            alike: dict[tuple[int, ...], int] = {}
-            caps = s.caps.tolist()
-            cls = np.array([alike.setdefault(tuple(caps[i:j]), len(alike)) for i, j in pairwise(s.first.tolist())])
-            rooms = np.array([sum(pod) for pod in alike])
-            at = np.concatenate(([0], np.cumsum(rooms + 1)))
-            pods = Pods(
-                cls, np.bincount(cls).astype(np.float64), at, np.sort(s.types), np.zeros(int(pod_at[-1])),
-                np.zeros((len(s.types) + 1, int(rooms.max()) + 1)), np.zeros(len(s.types), np.int64),
-            )  # fmt: skip
-            self._payments = pods, Multipliers(*np.zeros((4, len(s.sizes), int(at[-1]))))
-            self._prices.now[:], self._prices.direction[:] = self.best, 0.0
-            dual.factor, dual.type, dual.poor, dual.converged, dual.fresh = _FIRST, 0, 0, False, False
-        if iterations <= 0 or dual.converged:
-            return False
-        pods, payments = self._payments
-        subgradient_steps_with_pods(s, self.pricing, pods, self._prices, payments, dual, iterations, self._work)
-        for p, k in enumerate(pods.cls.tolist()):
-            self.pod_multipliers[:, pod_at[p] : pod_at[p + 1]] = payments.best[:, pods.at[k] : pods.at[k + 1]]
-        return not dual.converged
 
     @property
     def seconds(self) -> float:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import no_refcount
+from transom._system.sorting import put
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
 from transom.solvers.allocation.shape import Shape
@@ -167,20 +168,13 @@ def _trace(shape: Shape, pricing: Pricing, size: int, caps: IntArray, counts: In
 
 
 @no_refcount
-def fill_values(shape: Shape, pricing: Pricing, type: int, prices: FloatArray) -> None:
+def _fill_values(shape: Shape, pricing: Pricing, type: int, prices: FloatArray) -> None:
     """Fill in what nodes of a leaf are worth to a type: their savings minus their price."""
     unit = shape.units[type]
     for s in range(len(shape.caps)):
         for a in range(shape.caps[s] + 1):
             saved = unit * shape.steps[1] * (a * (a - 1) // 2)
             pricing.values[pricing.at[s] + a] = saved - prices[shape.cls[s]] * a
-
-
-@no_refcount
-def copy(of: FloatArray, to: FloatArray) -> None:
-    """Copy numbers."""
-    for i in range(len(of)):
-        to[i] = of[i]
 
 
 @no_refcount
@@ -197,9 +191,9 @@ def subgradient_steps(
         t = dual.type
         if t == 0:
             used[:] = 0.0
-            dual.value = at_prices(shape, prices.now)
+            dual.value = _at_prices(shape, prices.now)
         if t < len(shape.sizes):
-            fill_values(shape, pricing, t, prices.now)
+            _fill_values(shape, pricing, t, prices.now)
             choice = pricing.choices[t]
             dual.value += shape.mult[t] * price(shape, pricing, shape.sizes[t], caps, pricing.savings[t], choice)
             for s in range(len(caps)):
@@ -208,17 +202,24 @@ def subgradient_steps(
             work -= 1
             continue
         iterations -= 1
-        if improves(dual, 1e-4):
-            copy(prices.now, prices.best)
+        dual.type = 0
+        dual.iterations += 1
+        if dual.value >= dual.least:
+            dual.poor += 1
+        else:
+            if dual.value < dual.least - 1e-4 * (dual.least - dual.target):
+                dual.poor = 0
+            dual.least = dual.value
+            put(prices.best, prices.now)
         if dual.least <= dual.target:
             dual.converged = True
         elif dual.poor >= (60 if dual.averaged else 12):
             dual.factor *= 0.6
             dual.poor = 0
             dual.fresh = False
-            copy(prices.best, prices.now)
+            put(prices.now, prices.best)
             if dual.factor < 5e-3:
-                if dual.averaged or at_prices(shape, prices.best) > 0.0:
+                if dual.averaged or _at_prices(shape, prices.best) > 0.0:
                     dual.converged = True
                 else:
                     dual.averaged = True
@@ -228,7 +229,7 @@ def subgradient_steps(
 
 
 @no_refcount
-def at_prices(shape: Shape, prices: FloatArray) -> float:
+def _at_prices(shape: Shape, prices: FloatArray) -> float:
     """What all nodes of all leaves cost."""
     total = 0.0
     for s in range(len(shape.caps)):
@@ -237,44 +238,14 @@ def at_prices(shape: Shape, prices: FloatArray) -> float:
 
 
 @no_refcount
-def improves(dual: Dual, share: float) -> bool:
-    """End an iteration; whether its dual value is the least, which is progress from a share of the gap on."""
-    dual.type = 0
-    dual.iterations += 1
-    if dual.value >= dual.least:
-        dual.poor += 1
-        return False
-    if dual.value < dual.least - share * (dual.least - dual.target):
-        dual.poor = 0
-    dual.least = dual.value
-    return True
-
-
-@no_refcount
-def project(shape: Shape, pricing: Pricing, prices: Multipliers) -> None:
-    """The subgradient of each class of leaves from its use, per leaf; a price of 0 does not fall."""
-    for k in range(len(prices.now)):
-        prices.slope[k] = pricing.room[k] - prices.slope[k] / shape.members[k]
-        if prices.now[k] <= 0.0 and prices.slope[k] > 0.0:
-            prices.slope[k] = 0.0
-
-
-@no_refcount
-def step_prices(prices: Multipliers, dual: Dual, norm: float) -> float:
-    """A step of Polyak's length along a direction of this squared length; returns the length as a multiple of it."""
-    gap = dual.least - dual.target  # not that of this value: a step too far must not make the next one longer
-    length = dual.factor * (min(dual.value - dual.least, gap) + gap) / norm
-    for k in range(len(prices.now)):
-        prices.now[k] = max(0.0, prices.now[k] - length * prices.direction[k])
-    return length
-
-
-@no_refcount
 def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> None:
-    project(shape, pricing, prices)
-    slope, direction, members = prices.slope, prices.direction, shape.members
+    now, slope, direction, members = prices.now, prices.slope, prices.direction, shape.members
     across, square = 0.0, 0.0
     for k in range(len(slope)):
+        # From the use of each class of leaves, per leaf; a price of 0 does not fall.
+        slope[k] = pricing.room[k] - slope[k] / members[k]
+        if now[k] <= 0.0 and slope[k] > 0.0:
+            slope[k] = 0.0
         across += members[k] * slope[k] * direction[k]
         square += members[k] * slope[k] * slope[k]
     if square == 0.0:
@@ -292,7 +263,10 @@ def _step(shape: Shape, pricing: Pricing, prices: Multipliers, dual: Dual) -> No
         norm += members[k] * direction[k] * direction[k]
     dual.norm = norm
     dual.fresh = True
-    step_prices(prices, dual, norm)
+    gap = dual.least - dual.target  # not that of this value: a step too far must not make the next one longer
+    length = dual.factor * (min(dual.value - dual.least, gap) + gap) / norm
+    for k in range(len(now)):
+        now[k] = max(0.0, now[k] - length * direction[k])
 
 
 @no_refcount
@@ -308,7 +282,7 @@ def fill(shape: Shape, pricing: Pricing, prices: FloatArray, order: IntArray, le
     """
     for job in order:
         t = shape.types[job]
-        fill_values(shape, pricing, t, prices)
+        _fill_values(shape, pricing, t, prices)
         price(shape, pricing, shape.sizes[t], left, pricing.savings[t], held[job])
         for s in range(len(left)):
             left[s] -= held[job, s]

@@ -27,7 +27,7 @@ from transom.solvers.allocation.shape import shape
 from transom.solving import check, solve
 from transom.stop import Budget, Stop
 
-SOLVER = FreeExact(contiguous=0)
+SOLVER = FreeExact()
 
 
 def plain_optimum(problem: Allocation) -> float:
@@ -93,13 +93,12 @@ def test_a_plain_recursion_finds_nothing_better(seed: int, jobs: int) -> None:
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None)
-def test_states_alone_with_payments_are_exact(seed: int) -> None:
+def test_states_alone_are_exact(seed: int) -> None:
     # Whatever the prices: one pass without any limit of slack holds the optimum, and slack is what it lacks.
     problem = random_allocation(np.random.default_rng(seed), "free", 10, 3, load=1.0, cost=PAPER)
     prices = Prices(shape(problem))
     prices.set_target(prices.primal_heuristic()[0])
     prices.step(1 + seed % 7)
-    prices.step_with_pod_multipliers(seed % 11)
     layers = Layers(prices, 2**24)
     layers.begin(math.inf, 2**12)
     while not layers.advance():
@@ -288,7 +287,7 @@ def test_nothing_is_rounded_once_the_time_is_over(monkeypatch: pytest.MonkeyPatc
 
 def test_memory_is_kept_and_said() -> None:
     problem = Allocation(FatTree.uniform(160, 10, 40), np.arange(160), [15] * 10, "free", True, AUTHORS)
-    result = solve(problem, FreeExact(memory=1, contiguous=0), Stop(seconds=30))
+    result = solve(problem, FreeExact(memory=1), Stop(seconds=30))
     assert result.status == "feasible"
     assert result.reason == "finished"
     assert "outgrew" in result.parameters["states"]
@@ -311,7 +310,7 @@ def test_a_start_is_never_made_worse_and_trivial_problems_are_settled() -> None:
 def test_what_it_refuses() -> None:
     with pytest.raises(UnsupportedError, match="any idle nodes"):
         solve(window(1, 3).with_rule("static"), SOLVER)
-    for wrong in ({"steps": 0}, {"memory": 0}, {"contiguous": -1.0}):
+    for wrong in ({"steps": 0}, {"memory": 0}):
         with pytest.raises(SpecError):
             FreeExact(**wrong)
 

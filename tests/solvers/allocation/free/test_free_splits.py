@@ -124,7 +124,7 @@ def test_every_split_is_found_and_bounded(cost: HopCost) -> None:
 @pytest.mark.parametrize("number", [2, 12, 16, 20, 22, 24])
 def test_jobs_of_which_a_pod_holds_one_and_a_half(number: int) -> None:
     problem = list(alike(24, AUTHORS))[number - 1]
-    result = solve(problem, FreeExact(contiguous=0), Stop(iterations=2000))
+    result = solve(problem, FreeExact(), Stop(iterations=2000))
     assert result.status == "optimal"
     assert check(problem, result) == []
 

@@ -76,7 +76,7 @@ class Parent:
 
 @inlined
 def _rest(program: Program, t: int, s: int, need: int, held: int) -> float:
-    """The best that a job can still make of nodes from a leaf on, with some in the pod, to which it pays nothing."""
+    """The best that a job can still make of nodes from a leaf on, with some in the pod."""
     p, memo, place = program.pod_of[s], program.memo, -1
     if program.memo_at[t, s] >= 0:
         place = program.memo_at[t, s] + held * (program.shape.sizes[t] + 1) + need
@@ -148,8 +148,6 @@ def _read(program: Program, states: States, s: int, scratch: Scratch, parent: Pa
         parent.pod_mark, parent.lead, parent.most = mark, mark // base, base - 1 - mark % base
     parent.floor, parent.rounded = states.bound[state], states.rounded[state]
     parent.slack = states.slack[state] + program.prices[s] * shape.caps[s]
-    if opening:
-        parent.slack += program.pod_bests[p]
     for k in range(count):
         j = scratch.active[k]
         t = fields[j].type

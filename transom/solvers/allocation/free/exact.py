@@ -35,9 +35,6 @@ _FIRST = 25  # price steps before that
 _NARROW = 100  # price steps before the first pass: most windows need no more
 _ROUND = 25  # price steps between two roundings
 _WIDTH = 256  # states of a layer in the first pass
-_CONTIGUOUS_JOBS = 10  # beyond, the dynamic rule is out of reach in the time that is given to it
-_PAID = 2048  # where layers would be wider, a better dual value pays
-_PER_STEP = 4  # steps with payments for each price step
 _WIDER = 8  # by how much a layer may be wider in the next pass
 _LEAST_SHARE = 0.05  # of the gap between solution and dual value, for which splits are still looked for
 _PER_STATE = 1000  # steps of the search over splits for each state of a layer: about as long as the pass
@@ -64,15 +61,13 @@ class FreeExact:
 
     After a few price steps ``count-search`` has a short turn, so that the answer at the end of a short budget is as
     good as its own. The best static solution (``scas-dp``) is taken as a start, so that the answer is never worse; the
-    best dynamic one (``dcas-exact``) and the other price steps come where the first pass is not enough. An iteration is
-    a price step, or some 60,000 elementary steps on states.
+    other price steps come where the first pass is not enough. An iteration is a price step, or some 60,000 elementary
+    steps on states.
 
     Parameters
     ----------
     steps : most price steps, > 0.
     memory : most memory for the states [MiB], > 0.
-    contiguous : most seconds for the best dynamic solution [s], >= 0, without a limit of iterations; 0: no static one
-        either.
 
     Raises
     ------
@@ -84,15 +79,12 @@ class FreeExact:
 
     steps: int = 400
     memory: int = 1024
-    contiguous: float = 0.1
 
     def __post_init__(self) -> None:
         if self.steps <= 0:
             raise SpecError(f"free-exact: steps must be > 0, got {self.steps}")
         if self.memory <= 0:
             raise SpecError(f"free-exact: memory must be > 0 MiB, got {self.memory}")
-        if not 0 <= self.contiguous < math.inf:
-            raise SpecError(f"free-exact: contiguous must be >= 0 s and finite, got {self.contiguous}")
 
     def supports(self, problem: Allocation, /) -> str | None:
         """Every free allocation without node types."""
@@ -108,19 +100,15 @@ class FreeExact:
         free_bound.warm_up()
         for name in (_COUNTS, "best-fit"):
             warm_up(registry.make(registry.SOLVERS, name, Allocation))
-        from transom.solvers.allocation.dcas.exact import DcasExact
         from transom.solvers.allocation.scas_dp import ScasDp
 
         ScasDp().warm_up()
-        DcasExact().warm_up()
         for seed, cost in ((0, AUTHORS), (1, PAPER)):
             idle = np.sort(np.random.default_rng(seed).choice(24, 10, replace=False))
             problem = Allocation(tree, idle, np.array([4, 4, 2]), "free", True, cost)
             search = _Search(problem, Stop().start(problem))
             prices = Prices(search.shape)
             search.descend(prices, 5)
-            search.pay(prices, 5)
-            prices.pod_multipliers[:, 1] += 1.0  # the kernels of payments, too
             search.deal_out(prices, 5, 2**22)
             layers = Layers(prices, 2**22)
             layers.begin(math.inf, _WIDTH)
@@ -133,7 +121,7 @@ class FreeExact:
         for seed, sizes in ((9, [6, 5, 5, 4, 4]), (10, [9, 8, 7])):
             nodes = np.sort(np.random.default_rng(seed).choice(40, 26, replace=False))
             problem = Allocation(tree, nodes, np.array(sizes), "free", True, AUTHORS)
-            FreeExact(contiguous=0)(problem, Stop().start(problem), np.random.default_rng(0))
+            FreeExact()(problem, Stop().start(problem), np.random.default_rng(0))
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
@@ -156,14 +144,13 @@ class FreeExact:
         search.descend(prices, min(_NARROW, self.steps))
         if budget.done():
             return
-        contiguous = self.contiguous if start is None else 0.0
-        if contiguous > 0:
+        if start is None:
             search.take_static()
         # The tables of the programme take a pricing for each type, of a few times the work.
         tables = 4 * len(prices.shape.sizes) * prices.seconds
         if tables <= _QUICK or tables < budget.seconds_left():
             if not budget.done():
-                search.deal_out(prices, self.steps, self.memory * 2**20, contiguous)
+                search.deal_out(prices, self.steps, self.memory * 2**20)
         elif not budget.done():
             budget.notes["search"] = "too large for the time; prices and a search on counts only"
             search.improve(_COUNTS, max(budget.seconds_left(), _MOMENT))
@@ -175,7 +162,6 @@ class _Search:
     def __init__(self, problem: Allocation, budget: Budget) -> None:
         self._problem = problem
         self._budget = budget
-        self._static: IntArray | None = None
         self.shape = shape(problem)
 
     def descend(self, prices: Prices, steps: int) -> None:
@@ -218,21 +204,7 @@ class _Search:
 
         best = static_optimum(self._problem.with_rule("static"))
         if best is not None:
-            self._static = best[0]
             self._budget.found(best[0])
-
-    def take_dynamic(self, seconds: float) -> None:
-        """The best solution under the dynamic rule as a start, as far as it is found in time."""
-        from transom.solvers.allocation.dcas.exact import DcasExact
-
-        budget, dynamic, solver = self._budget, self._problem.with_rule("dynamic"), DcasExact()
-        left = min(seconds, budget.seconds_left() / 4)
-        if budget.iterations_left() is not None or len(dynamic) > _CONTIGUOUS_JOBS or left <= 0:
-            return
-        if solver.supports(dynamic) is None:
-            inner = budget.nested(Stop(seconds=left), dynamic)
-            solver(dynamic, inner, np.random.default_rng(0), start=self._static)
-            budget.found(inner.solution)
 
     def exchange(self) -> None:
         """Improve the best solution by a short search on counts, which begins with a polished contiguous one."""
@@ -245,11 +217,11 @@ class _Search:
         limit = Stop(seconds=seconds if math.isfinite(seconds) else None, iterations=steps)
         _improve(solver, self._problem, self._budget, limit)
 
-    def deal_out(self, prices: Prices, steps: int, memory: int, contiguous: float = 0.0) -> None:
+    def deal_out(self, prices: Prices, steps: int, memory: int) -> None:
         """Passes over the leaves, each wider than the one before, until nothing better can be left."""
         budget = self._budget
         before = budget.seconds()
-        layers, width, paid = Layers(prices, memory), _WIDTH, False
+        layers, width = Layers(prices, memory), _WIDTH
         tables = 2 * (budget.seconds() - before)  # those of the splits as well
         while not budget.done():
             limit = self._limit(layers.most)
@@ -273,7 +245,6 @@ class _Search:
                 return
             if width == _WIDTH:
                 self.descend(prices, steps)
-                self.take_dynamic(contiguous)
                 if self._ends_before(tables):
                     return
                 layers = Layers(prices, memory)
@@ -285,12 +256,6 @@ class _Search:
                 self.split(splits, layers.most, _PER_STATE * width)
                 if budget.done():
                     return
-            if width > _PAID and not paid:
-                paid = True
-                self.pay(prices, _PER_STEP * steps)
-                if self._ends_before(tables):
-                    return
-                layers = Layers(prices, memory)
 
     def _ends_before(self, seconds: float) -> bool:
         """Whether too little time is left for tables that take so long; it goes to the search on counts."""
@@ -344,18 +309,6 @@ class _Search:
         except GivenUp:
             return False
         return True
-
-    def pay(self, prices: Prices, steps: int) -> None:
-        """Lower the dual value further, with payments to pods."""
-        budget = self._budget
-        prices.set_target(self._savings())
-        end, more = prices.iterations + steps, True
-        while more and not budget.done():
-            before = prices.iterations
-            left = budget.iterations_left()
-            more = prices.step_with_pod_multipliers(min(end - before, end if left is None else left))
-            budget.spend(prices.iterations - before)
-            self._prove(prices.least)
 
     def _savings(self) -> float:
         return self.shape.base - (math.inf if self._budget.value is None else self._budget.value)

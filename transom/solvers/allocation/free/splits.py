@@ -45,7 +45,7 @@ class Splits:
 
     Parameters
     ----------
-    dual : prices, before any payments.
+    dual : prices.
     inner : ``inner[t, first[p], b]``: the most that b nodes in pod p save on its leaves, after their prices.
     """
 

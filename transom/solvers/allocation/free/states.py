@@ -13,7 +13,7 @@ from transom.models.arrays import IntArray
 from transom.solvers.allocation.free import dp
 from transom.solvers.allocation.free.splits import Splits
 from transom.solvers.allocation.free.table import Candidate, Field, Layer, Mark, Program, Rounding, States
-from transom.solvers.allocation.free.tails import pod_best, tails
+from transom.solvers.allocation.free.tails import tails
 from transom.solvers.allocation.free_bound import Prices
 from transom.solvers.allocation.shape import Shape
 
@@ -24,18 +24,16 @@ _EFFORT = 60_000  # steps between two looks at the clock: a few milliseconds
 class Layers:
     r"""States leaf by leaf, within a limit of slack, at most so many in each layer.
 
-    With a price for each node of leaf s, :math:`\lambda_s`, and payments :math:`\nu_{jp}(b)` of job j for b nodes in
-    pod p, the dual value is
+    With a price for each node of leaf s, :math:`\lambda_s`, the dual value is
 
-    .. math:: \sum_j \max_a \Bigl[f_j(a) - \sum_s \lambda_s a_s - \sum_p \nu_{jp}(b_p)\Bigr] + \sum_s \lambda_s c_s
-              + \sum_p \max_{\sum_j b_j \le \sum_{s \in p} c_s} \sum_j \nu_{jp}(b_j)
+    .. math:: \sum_j \max_a \Bigl[f_j(a) - \sum_s \lambda_s a_s\Bigr] + \sum_s \lambda_s c_s
 
-    and the slack of a solution, how far it stays behind, is the sum of what each job, leaf and pod loses against its
-    own maximum: jobs by tables of what is still to be had, leaves and pods one by one.
+    and the slack of a solution, how far it stays behind, is the sum of what each job and leaf loses against its own
+    maximum: jobs by tables of what is still to be had, leaves one by one.
 
     Parameters
     ----------
-    dual : prices of leaves and payments to pods.
+    dual : prices of leaves.
     memory : how many bytes the states may take.
     """
 
@@ -43,7 +41,7 @@ class Layers:
         shape = dual.shape
         self.shape, self._dual = shape, dual
         leaves, most, types = len(shape.caps), int(shape.sizes.max()), len(shape.sizes)
-        pods, pricing, pay = len(shape.first) - 1, dual.pricing, dual.pod_multipliers
+        pods, pricing = len(shape.first) - 1, dual.pricing
         held = np.add.reduceat(shape.caps, shape.first[:-1])
         pod_of = np.repeat(np.arange(pods), np.diff(shape.first))
         # Pods whose first leaves share a class are alike; they stand side by side.
@@ -55,12 +53,9 @@ class Layers:
         values -= np.repeat(prices, shape.caps + 1) * counts
         widest = min(most, int(held.max()))
         inner, outer = np.empty((types, leaves, widest + 1)), np.empty((types, pods + 1, most + 1))
-        tails(shape, pricing, values, pay, inner, outer)
-        pod_bests = np.zeros(pods)
-        if pay.any():
-            pod_best(shape, pricing, pay, pod_bests)
+        tails(shape, pricing, values, inner, outer)
         jobs_best = outer[np.arange(types), 0, shape.sizes]
-        self.most = float((shape.mult * jobs_best).sum() + prices @ shape.caps + pod_bests.sum())
+        self.most = float((shape.mult * jobs_best).sum() + prices @ shape.caps)
         """The dual value: no solution saves more."""
         before = np.cumsum(shape.caps) - shape.caps
         before -= before[shape.first[:-1]][pod_of]
@@ -73,7 +68,7 @@ class Layers:
         # Jobs of one type side by side, large ones first.
         self._jobs = np.lexsort((np.arange(len(shape.types)), -shape.types))
         self._program = Program(
-            shape, pricing, prices, values, inner, outer, pod_bests, pod_of, same, runs, held[pod_of] - before, memo,
+            shape, pricing, prices, values, inner, outer, pod_of, same, runs, held[pod_of] - before, memo,
             memo_at, records(Field, len(self._jobs)), record(Mark), record(Mark), _rounding(shape),
             bool((shape.mult > 1).any()),
         )  # fmt: skip
@@ -86,7 +81,7 @@ class Layers:
         self._states = self._empty(1 << 10)
 
     def splits(self) -> Splits:
-        """The search over splits among pods at the same prices; without payments."""
+        """The search over splits among pods at the same prices."""
         return Splits(self._dual, self._program.inner)
 
     def begin(self, limit: float, width: int) -> None:

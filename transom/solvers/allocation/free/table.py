@@ -63,7 +63,6 @@ class Program(NamedTuple):
     values: FloatArray  # what nodes of a leaf are worth to each type after their price, (T, at[S])
     inner: FloatArray  # of `tails`
     outer: FloatArray
-    pod_bests: FloatArray  # the most that the jobs pay to each pod together
     pod_of: IntArray  # of each leaf
     same: BoolArray  # whether a leaf and the one after it are interchangeable
     runs: IntArray  # first and last + 1 of the interchangeable pods that each pod belongs to, (P, 2)
@@ -80,8 +79,8 @@ class Program(NamedTuple):
 class States(NamedTuple):
     """All states of a pass, layer by layer, and a hash table of those of the new layer.
 
-    In the middle of a pod nothing has been paid to it: ``slack``, from which that after the pod follows, is then less
-    than what is sure to come, ``bound``. Limits of slack are wider by as much as rounding may lower all costs;
+    In the middle of a pod ``slack``, from which that after the pod follows, may be less than what is sure to come,
+    ``bound``. Limits of slack are wider by as much as rounding may lower all costs;
     ``rounded`` is by how much less it lowers those of the jobs that are complete, or by how much it raises them to 1,
     part of the bound.
     """

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from transom._system.compiling import compiled, no_refcount
+from transom._system.compiling import no_refcount
 from transom.models.arrays import FloatArray
 from transom.solvers.allocation.free_pricing import Pricing
 from transom.solvers.allocation.shape import Shape
 
 
 @no_refcount
-def tails(
-    shape: Shape, pricing: Pricing, values: FloatArray, pay: FloatArray, inner: FloatArray, outer: FloatArray
-) -> None:
+def tails(shape: Shape, pricing: Pricing, values: FloatArray, inner: FloatArray, outer: FloatArray) -> None:
     """What is still to be had from each leaf on, for each type.
 
     ``inner[t, s, c]``: c nodes on the leaves from s to the end of its pod, without the pod's own savings;
-    ``outer[t, p, m]``: m nodes in pods p and after, payments counted. Minus infinity where there are not so many.
+    ``outer[t, p, m]``: m nodes in pods p and after. Minus infinity where there are not so many.
     """
     caps, first, at, pod_at, pods = shape.caps, shape.first, pricing.at, pricing.pod_at, len(shape.first) - 1
     inner[:] = -np.inf
@@ -42,23 +40,8 @@ def tails(
                         new[a + b] = x if x > new[a + b] else new[a + b]
                 reach = most
             for b in range(reach + 1):
-                value = inner[t, first[p], b] + pricing.savings[t, pod_at[p] + b] - pay[t, pod_at[p] + b]
+                value = inner[t, first[p], b] + pricing.savings[t, pod_at[p] + b]
                 for m in range(min(beyond, size - b) + 1):
                     x = outer[t, p + 1, m] + value
                     outer[t, p, m + b] = x if x > outer[t, p, m + b] else outer[t, p, m + b]
             beyond = min(size, beyond + reach)
-
-
-@compiled
-def pod_best(shape: Shape, pricing: Pricing, pay: FloatArray, best: FloatArray) -> None:
-    """The most that the jobs can pay to each pod together."""
-    for p in range(len(best)):
-        begin = pricing.pod_at[p]
-        room = pricing.pod_at[p + 1] - begin - 1
-        row = np.zeros(room + 1)
-        for t in shape.types:
-            for c in range(room, 0, -1):
-                for b in range(1, min(c, shape.sizes[t]) + 1):
-                    x = row[c - b] + pay[t, begin + b]
-                    row[c] = x if x > row[c] else row[c]
-        best[p] = row[room]
