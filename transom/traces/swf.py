@@ -16,8 +16,8 @@ from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray, expected, whole
 from transom.traces.partitions import selected
 from transom.traces.rules import LARGER, LoggedJobs, ReadingRules, repaired
-from transom.traces.swf_header import Header
-from transom.traces.swf_lines import Field, read_lines
+from transom.traces.swf_header import Field, Header
+from transom.traces.swf_lines import read_lines
 from transom.traces.workload import Workload
 
 _READ = (1, 2, 4, 5, 8, 9, 11, 12, 17)

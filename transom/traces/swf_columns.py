@@ -10,7 +10,8 @@ import numpy as np
 from transom.errors import TraceError
 from transom.models.arrays import FloatArray, IntArray
 from transom.traces.swf import PARTIAL
-from transom.traces.swf_lines import Field, read_lines
+from transom.traces.swf_header import Field
+from transom.traces.swf_lines import read_lines
 
 
 def read_fields(path: str | os.PathLike[str], fields: Iterable[Field], ids: IntArray) -> dict[Field, FloatArray]:

@@ -39,6 +39,10 @@ FIELDS = (
 )
 """The 18 fields of a line that the format knows, in order."""
 
+Field = int | str
+"""A field of a line: its number from 1, its name in the format with dashes (``requested-processors``), the name that
+the header gives it, or ``column19`` ..."""
+
 
 @dataclass(slots=True)
 class Header:

@@ -17,15 +17,11 @@ import numpy as np
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray
 from transom.traces.swf_blocks import blocks
-from transom.traces.swf_header import FIELDS, Header, field_name, standard_name
+from transom.traces.swf_header import FIELDS, Field, Header, field_name, standard_name
 from transom.traces.swf_tokens import ANYTHING, COLUMN, KIND, LINE, LINES, NUMBER, POSITION, REAL, ROWS, WHOLE, scan
 from transom.traces.trace_file import is_trace_file, read_fields_of
 
 _LIMIT = 2.0**63
-
-Field = int | str
-"""A field of a line: its number from 1, its name in the format with dashes (``requested-processors``), the name that
-the header gives it, or ``column19`` ..."""
 
 
 class Lines(NamedTuple):

@@ -21,12 +21,11 @@ from transom.errors import SpecError, TraceError
 from transom.models.arrays import IntArray
 from transom.reading import head
 from transom.traces.partitions import PartitionNodes
-from transom.traces.swf_header import FIELDS, Header, standard_name
+from transom.traces.swf_header import FIELDS, Field, Header, standard_name
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from transom.traces.swf_lines import Field
 
 FORMAT = "transom/trace/1"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from transom import registry
 from transom.errors import SpecError
 from transom.models import Knapsack, Objective, Window
-from transom.models.arrays import IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.rng import stream
-from transom.simulation.core import events
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.site_order import load_rule
-from transom.simulation.passes.easy_backfill import fits, shadow_time
-from transom.simulation.passes.window_pass import pass_over, window_state
+from transom.simulation.passes.knapsack_pass import carry_out, new_scratch, offer
+from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies import window_replay
 from transom.solving import Solver, answer, warm_up
 from transom.stop import Stop
@@ -84,9 +83,15 @@ class WindowPolicy:
     @property
     def run(self) -> Callable[[Replay, Progress], dict[str, NDArray[Any]]] | None:
         """A whole replay in one compiled loop; None where solver, objective or stop are not those it knows."""
-        if type(self) is not WindowPolicy or not window_replay.takes(self):
-            return None
-        return lambda replay, report: window_replay.run_windows(replay, self, report)
+        taken = type(self) is WindowPolicy and window_replay.takes(self._solver, self._objective, self._stop)
+        return self._run if taken else None
+
+    def _run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
+        longest = 0 if self.k is None else len(replay.jobs)
+        lengths = np.array([min(self.length(waiting), 2**40) for waiting in range(longest + 1)], np.int64)
+        nodes = replay.cluster.num_nodes
+        terms = window_replay.terms_of(self._solver, self._objective, bool(self.easy), lengths, nodes)
+        return window_replay.run_windows(replay, terms, self._choose, report)
 
     def length(self, waiting: int) -> int:
         """Jobs in the window if so many wait and all are offered."""
@@ -96,33 +101,21 @@ class WindowPolicy:
         """Start the protected job if it fits, then what the solver chose, then backfill."""
         ids = window.queue.id
         state = window_state(window, np.arange(len(ids)))
-        extra = np.empty(len(state.free), np.int64)
-        first: list[int] = []
-        shadow = int(events.NEVER)
-        protected = -1
-        if self.easy and (kept := np.flatnonzero(ids == self._protected)).size:
-            protected = int(kept[0])
-            if fits(state.jobs, protected, state.free):
-                _occupy(state, protected)
-                first.append(protected)
-                protected = -1
-            else:
-                shadow = shadow_time(state.jobs, state.expected, state.free, state.at, protected, extra, True)
+        scratch = new_scratch(state)
+        if (kept := np.flatnonzero(ids == self._protected)).size:
+            scratch.at.held = int(kept[0])
+        offer(state, min(self.length(len(ids)), len(ids)), scratch)
+        chosen, notes = self._choose(window, scratch.where[: scratch.at.items].copy(), int(scratch.at.room))
+        count, _, cut, begin = carry_out(state, bool(self.easy), scratch, chosen)
+        held = int(scratch.at.held)
+        self._protected = -1 if held < 0 else int(ids[held])
+        decision = decision_of(window, state.queue[scratch.picks[:count]], scratch.modes[:count], held, begin)
+        return replace(decision, notes={**notes, "cut": cut})
 
-        chosen, notes = self._choose(window, state.free, [*first, protected])
-        kept_choice, cut = _cut(state, chosen, shadow, extra, protected >= 0)
-        decision = Decision(
-            start=tuple(ids[first + ([] if protected >= 0 else kept_choice)].tolist()),
-            backfill=tuple(ids[kept_choice].tolist()) if protected >= 0 else (),
-            notes={**notes, "cut": cut},
-        )
-        return self._backfill(window, state, decision, protected) if self.easy else decision
-
-    def _choose(self, window: Window, free: IntArray, skip: list[int]) -> tuple[list[int], dict[str, Any]]:
-        waiting = len(window.queue)
-        jobs = np.setdiff1d(np.arange(min(self.length(waiting), waiting)), skip)
+    def _choose(self, window: Window, jobs: IntArray, room: int) -> tuple[BoolArray, dict[str, Any]]:
+        """Which of some jobs, by their places in the queue, the solver gives of so many nodes; and what it notes."""
         asked = Knapsack.from_window(window, self._objective, jobs)
-        problem = Knapsack(asked.values, asked.weights, int(free[0]), asked.scale)
+        problem = Knapsack(asked.values, asked.weights, room, asked.scale)
         result = answer(problem, self._solver, self._stop, int(self._seeds.integers(2**31)))
         notes = {
             "window": len(jobs),
@@ -131,23 +124,8 @@ class WindowPolicy:
             "bound": math.nan if result.bound is None else float(result.bound) / problem.scale,
             "seconds": result.seconds,
         }
-        return [] if result.solution is None else jobs[result.solution].tolist(), notes
-
-    def _backfill(self, window: Window, state: events.State, decision: Decision, protected: int) -> Decision:
-        gone = np.isin(window.queue.id, decision.start + decision.backfill)
-        rest = np.flatnonzero(~gone)
-        if protected >= 0:
-            rest = np.concatenate(([protected], rest[rest != protected]))
-        state.queue[: len(rest)] = rest
-        state.at[events.QUEUED] = len(rest)
-        after = pass_over(window, "easy", state)
-        self._protected = after.reserve[0].job if after.reserve else -1
-        return Decision(
-            start=decision.start + after.start,
-            backfill=decision.backfill + after.backfill,
-            reserve=after.reserve,
-            notes=decision.notes,
-        )
+        chosen = np.zeros(len(jobs), np.bool_) if result.solution is None else np.array(result.solution, np.bool_)
+        return chosen, notes
 
 
 def optimization(size: int = 50, objective: str = "dras-capability", solver: str = "dp") -> WindowPolicy:
@@ -164,24 +142,3 @@ def optimization(size: int = 50, objective: str = "dras-capability", solver: str
     Fan et al., DRAS, sections IV-A and V, Table IV.
     """
     return WindowPolicy(size=size, objective=objective, solver=solver, seconds=None, easy=False)
-
-
-def _cut(
-    state: events.State, chosen: list[int], shadow: int, extra: IntArray, protected: bool
-) -> tuple[list[int], int]:
-    """Place the chosen jobs in queue order; leave out those that do not fit or would delay the protected one."""
-    kept: list[int] = []
-    for job in chosen:
-        if not fits(state.jobs, job, state.free):
-            continue  # a further resource ran out, which the knapsack does not know
-        if protected and state.at[events.NOW] + state.jobs[job, events.WALLTIME] > shadow:
-            if not fits(state.jobs, job, extra):
-                continue
-            extra -= state.jobs[job, events.DEMAND :]
-        _occupy(state, job)
-        kept.append(job)
-    return kept, len(chosen) - len(kept)
-
-
-def _occupy(state: events.State, job: int) -> None:
-    events.occupy(state.jobs, state.expected, state.free, state.at, job)
