@@ -9,9 +9,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put, sum_of
-from transom.heuristics.allocation.arrays import (
-    reachable,
-)
+from transom.heuristics.allocation.arrays import reachable
 from transom.models.allocation_kernels import placing_order
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
@@ -23,7 +21,7 @@ class Standing(NamedTuple):
     ----------
     owner, costs : who holds each entry of Q, and what each job costs.
     best : the owners of the best solution.
-    state : see below.
+    state : cost of the best solution, shape ``(1,)``.
     """
 
     owner: IntArray
@@ -41,12 +39,25 @@ class Schedule(NamedTuple):
     steps: int
 
 
-# Positions in the options of a run.
-WRAP, REMOVE, BY_SIZE, FIRST, CHEAPEST, WALK, NESTED = range(7)
-# What NESTED says: what to do where a job is taken away from the gap of another, so that no order need lead there.
 ANYTHING, MEND, REFUSE, PASS = range(4)
-# Positions in the state of a run: cost of the best solution, steps after which there was no order.
-BEST, BROKEN = range(2)
+"""What to do where a job is taken away from the gap of another, so that no order need lead there."""
+
+
+class Options:
+    """How a run goes.
+
+    Blocks may ``wrap`` around; a step removes up to ``remove`` jobs, which come back ``by_size`` or in the window's
+    order, among the ``first`` so many entries (0: all), where they are ``cheapest`` or at random; a ``walk`` undoes
+    nothing; ``nested`` is one of the above.
+    """
+
+    wrap: bool
+    remove: int
+    by_size: bool
+    first: int
+    cheapest: bool
+    walk: bool
+    nested: int
 
 
 @compiled
@@ -56,8 +67,7 @@ def take_out(
     out: IntArray,
     removed: BoolArray,
     sizes: IntArray,
-    options: IntArray,
-    state: FloatArray,
+    options: Options,
 ) -> int:
     """Take the jobs of a step out of ``owner``, write them into ``out`` as they come back, and return how many.
 
@@ -65,11 +75,10 @@ def take_out(
     """
     moved = draw(rng, out, removed, sizes, options)
     _clear(owner, removed)
-    if options[NESTED] == MEND:
+    if options.nested == MEND:
         more = _stranded(owner, sizes, options, out, moved, removed)
         if more > moved:
             _clear(owner, removed)
-            state[BROKEN] += 1
             moved = more
     for k in range(moved):
         removed[out[k]] = False
@@ -77,10 +86,10 @@ def take_out(
 
 
 @no_refcount
-def first_nodes(m: int, size: int, options: IntArray) -> int:
+def first_nodes(m: int, size: int, options: Options) -> int:
     """How many of the ``m`` entries that are left, from the lowest on, may be the first node of a job."""
-    last = m if options[WRAP] else m - size + 1
-    return min(last, options[FIRST]) if options[FIRST] > 0 else last
+    last = m if options.wrap else m - size + 1
+    return min(last, options.first) if options.first > 0 else last
 
 
 @compiled
@@ -90,7 +99,7 @@ def accept_or_undo(
     before: IntArray,
     paid: FloatArray,
     sizes: IntArray,
-    options: IntArray,
+    options: Options,
     schedule: Schedule,
     step: int,
 ) -> bool:
@@ -104,18 +113,17 @@ def accept_or_undo(
     """
     owner, costs, best, state = standing
     after = sum_of(costs)
-    accepted = options[WALK] == 1 or metropolis(rng, after - sum_of(paid), schedule.temperatures, step, schedule.steps)
-    better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
-    ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
-    if ask and not reachable(owner, sizes, options[WRAP]):
-        state[BROKEN] += 1
-        accepted, better = options[NESTED] == PASS, False
+    accepted = options.walk or metropolis(rng, after - sum_of(paid), schedule.temperatures, step, schedule.steps)
+    better = accepted and after < state[0] - 1e-12 * abs(state[0])
+    ask = (options.nested == REFUSE and accepted) or (options.nested == PASS and better)
+    if ask and not reachable(owner, sizes, options.wrap):
+        accepted, better = options.nested == PASS, False
     if not accepted:
         put(owner, before)
         put(costs, paid)
     elif better:
         put(best, owner)
-        state[BEST] = after
+        state[0] = after
     return better
 
 
@@ -127,14 +135,12 @@ def _clear(owner: IntArray, removed: BoolArray) -> None:
 
 
 @compiled
-def _stranded(
-    owner: IntArray, sizes: IntArray, options: IntArray, out: IntArray, moved: int, removed: BoolArray
-) -> int:
+def _stranded(owner: IntArray, sizes: IntArray, options: Options, out: IntArray, moved: int, removed: BoolArray) -> int:
     """Remove the jobs too that no order reaches any more, and return how many are removed now."""
-    rank = placing_order(owner, sizes, options[WRAP], False)
+    rank = placing_order(owner, sizes, options.wrap, False)
     for job in range(len(sizes)):
         if rank[job] < 0 and not removed[job]:
-            insert(out, moved, job, sizes, options[BY_SIZE])
+            insert(out, moved, job, sizes, options.by_size)
             removed[job] = True
             moved += 1
     return moved
@@ -155,16 +161,16 @@ def temperature_at(temperatures: FloatArray, step: int, steps: int) -> float:
 
 
 @no_refcount
-def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: IntArray, options: IntArray) -> int:
+def draw(rng: np.random.Generator, out: IntArray, removed: BoolArray, sizes: IntArray, options: Options) -> int:
     """Draw the jobs that a step removes, in the order in which they come back, and return how many."""
     jobs = len(sizes)
-    moved = 1 + int(rng.random() * min(options[REMOVE], jobs))
+    moved = 1 + int(rng.random() * min(options.remove, jobs))
     for k in range(moved):
         job = int(rng.random() * jobs)
         while removed[job]:
             job = int(rng.random() * jobs)
         removed[job] = True
-        insert(out, k, job, sizes, options[BY_SIZE])
+        insert(out, k, job, sizes, options.by_size)
     return moved
 
 

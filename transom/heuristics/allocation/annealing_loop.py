@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from transom._system.records import record
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
 from transom.heuristics.allocation.arrays import allocation_arrays, fines, offer
@@ -64,17 +65,17 @@ class Annealing:
         if self.remove <= 0:
             raise SpecError(f"{self.name}: remove must be > 0, got {self.remove}")
 
-    def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> IntArray:
-        """Options of the kernels, shape ``(7,)``."""
-        options = np.zeros(7, np.int64)
-        options[annealing.WRAP] = wrap
-        options[annealing.REMOVE] = self.remove
-        options[annealing.BY_SIZE] = self.order == "size"
-        options[annealing.WALK] = self.acceptance == "walk"
-        options[annealing.NESTED] = nested
+    def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> annealing.Options:
+        """Options of the kernels."""
+        options = record(annealing.Options)
+        options.wrap = wrap
+        options.remove = self.remove
+        options.by_size = self.order == "size"
+        options.walk = self.acceptance == "walk"
+        options.nested = nested
         return options
 
-    def moves(self, problem: Allocation, nested: Nested | None) -> IntArray:
+    def moves(self, problem: Allocation, nested: Nested | None) -> annealing.Options:
         """Options of the kernels where jobs go on what is left of Q: under the dynamic and the free rule."""
         if problem.rule == "free":
             return self.options(True)
@@ -124,16 +125,16 @@ class OnWhatIsLeft:
         self,
         problem: Allocation,
         owner: IntArray,
-        options: IntArray,
+        options: annealing.Options,
         kernel: Callable[..., Any],
         more: tuple[Any, ...] = (),
         work: int | None = None,
     ) -> None:
         self._problem, self._arrays, self._options = problem, allocation_arrays(problem), options
         self._kernel, self._more = kernel, more
-        self._best, self._state = owner.copy(), np.zeros(2)
+        self._best, self._state = owner.copy(), np.zeros(1)
         self.restart()
-        self._state[annealing.BEST] = self._standing.costs.sum()
+        self._state[0] = self._standing.costs.sum()
         self.work = work or 8 * len(owner) + 64
 
     def restart(self) -> None:

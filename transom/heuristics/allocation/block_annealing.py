@@ -11,7 +11,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put
-from transom.heuristics.allocation.annealing import BEST, CHEAPEST, FIRST, WALK, WRAP, Schedule, draw, metropolis
+from transom.heuristics.allocation.annealing import Options, Schedule, draw, metropolis
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -30,7 +30,7 @@ def anneal_blocks(
     table: FloatArray,
     rows: IntArray,
     sizes: IntArray,
-    options: IntArray,
+    options: Options,
     schedule: Schedule,
 ) -> int:
     """Take steps in which jobs go on consecutive entries of Q itself.
@@ -61,8 +61,8 @@ def anneal_blocks(
             removed[out[k]] = False
         while placed < jobs:
             job = out[placed - (jobs - moved)]
-            if options[CHEAPEST] and options[FIRST] == 0:
-                start = _cheapest_start(order, placed, starts, sizes, job, table[rows[job]], options[WRAP])
+            if options.cheapest and options.first == 0:
+                start = _cheapest_start(order, placed, starts, sizes, job, table[rows[job]], options.wrap)
                 if start < 0:
                     break
                 rng.random()  # one for each job that comes back, however that is chosen
@@ -71,7 +71,7 @@ def anneal_blocks(
                 if found == 0:
                     break
                 start = slots[int(rng.random() * found)]
-                if options[CHEAPEST]:
+                if options.cheapest:
                     start = slots[0]
                     for k in range(1, found):
                         if table[rows[job], slots[k]] < table[rows[job], start]:
@@ -81,16 +81,16 @@ def anneal_blocks(
             placed += 1
         after = _cost(table, rows, starts) if placed == jobs else np.inf
         accepted = placed == jobs
-        if accepted and not options[WALK]:
+        if accepted and not options.walk:
             accepted = metropolis(rng, after - value, schedule.temperatures, step, schedule.steps)
         if not accepted:
             put(starts, old)
             put(order, old_order)
             continue
         value = after
-        if after < state[BEST] - 1e-12 * abs(state[BEST]):
+        if after < state[0] - 1e-12 * abs(state[0]):
             put(best, starts)
-            state[BEST] = after
+            state[0] = after
             better_at = step - schedule.first + 1
     return better_at
 
@@ -156,15 +156,15 @@ def _free_starts(
     sizes: IntArray,
     job: int,
     costs: FloatArray,
-    options: IntArray,
+    options: Options,
     slots: IntArray,
 ) -> int:
     """Write where a block of a job can begin between the blocks of the first ``placed`` ones, and return how many.
 
-    With ``FIRST`` only among so many free entries, from the lowest on.
+    With ``first`` only among so many free entries, from the lowest on.
     """
     n, size = len(costs), sizes[job]
-    limit = options[FIRST] if options[FIRST] > 0 else n
+    limit = options.first if options.first > 0 else n
     begin, head = 0, n  # where the first gap begins, and how many entries before the first block are free
     if placed > 0:
         last = order[placed - 1]
@@ -173,7 +173,7 @@ def _free_starts(
     found, seen = 0, 0
     for k in range(placed + 1):
         end = starts[order[k]] if k < placed else n
-        more = head if k == placed and options[WRAP] else 0  # the gap at the end goes on at the head of Q
+        more = head if k == placed and options.wrap else 0  # the gap at the end goes on at the head of Q
         for start in range(begin, min(end, end + more - size + 1, begin + limit - seen)):
             if costs[start] < np.inf:
                 slots[found] = start

@@ -12,16 +12,10 @@ import numpy as np
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import front, put, smallest_at, stable_order, sum_of
 from transom.heuristics.allocation.annealing import (
-    BEST,
-    BROKEN,
-    BY_SIZE,
-    CHEAPEST,
     MEND,
-    NESTED,
     PASS,
     REFUSE,
-    WALK,
-    WRAP,
+    Options,
     Schedule,
     draw,
     first_nodes,
@@ -101,7 +95,7 @@ def blocks_of(owner: IntArray, sizes: IntArray, wrap: bool) -> tuple[IntArray, I
 
 @compiled
 def anneal_left(
-    rng: np.random.Generator, blocks: Blocks, arrays: AllocationArrays, options: IntArray, schedule: Schedule
+    rng: np.random.Generator, blocks: Blocks, arrays: AllocationArrays, options: Options, schedule: Schedule
 ) -> int:
     """Take steps in which jobs go on consecutive entries of what is left of Q.
 
@@ -129,9 +123,8 @@ def anneal_left(
         put(free[:m], left)
         was = m
         moved = draw(rng, out, removed, sizes, options)
-        if options[NESTED] == MEND:
+        if options.nested == MEND:
             more = _around(blocks, sizes, options, out, moved, removed)
-            state[BROKEN] += more > moved
             moved = more
         for k in range(moved):
             removed[out[k]] = False
@@ -140,7 +133,7 @@ def anneal_left(
             job = out[k]
             size = sizes[job]
             last = first_nodes(m, size, options)
-            if options[CHEAPEST]:
+            if options.cheapest:
                 slide(left, m, last, size, switches, slid)
                 if limited:
                     fine_blocks(left, m, last, job, size, demands, switches, slid)
@@ -156,12 +149,11 @@ def anneal_left(
                 held[begin[job] + place] = left[entry if entry < m else entry - m]
             m = take(owner, left, m, start, size, job)
         after = sum_of(costs)
-        accepted = options[WALK] == 1 or metropolis(rng, after - value, schedule.temperatures, step, schedule.steps)
-        better = accepted and after < state[BEST] - 1e-12 * abs(state[BEST])
-        ask = (options[NESTED] == REFUSE and accepted) or (options[NESTED] == PASS and better)
-        if ask and not reachable(owner, sizes, options[WRAP]):
-            state[BROKEN] += 1
-            accepted, better = options[NESTED] == PASS, False
+        accepted = options.walk or metropolis(rng, after - value, schedule.temperatures, step, schedule.steps)
+        better = accepted and after < state[0] - 1e-12 * abs(state[0])
+        ask = (options.nested == REFUSE and accepted) or (options.nested == PASS and better)
+        if ask and not reachable(owner, sizes, options.wrap):
+            accepted, better = options.nested == PASS, False
         if not accepted:
             _undo(blocks, out, moved, before)
             put(costs, paid)
@@ -171,13 +163,13 @@ def anneal_left(
         value = after
         if better:
             put(best, owner)
-            state[BEST] = after
+            state[0] = after
             better_at = step - schedule.first + 1
     return better_at
 
 
 @no_refcount
-def _around(blocks: Blocks, sizes: IntArray, options: IntArray, out: IntArray, moved: int, removed: BoolArray) -> int:
+def _around(blocks: Blocks, sizes: IntArray, options: Options, out: IntArray, moved: int, removed: BoolArray) -> int:
     """Remove the jobs too in whose gaps a removed one stands, and return how many are removed now.
 
     No order reaches them any more. Whatever stands in a gap stands in it whole: one entry of it tells.
@@ -197,7 +189,7 @@ def _around(blocks: Blocks, sizes: IntArray, options: IntArray, out: IntArray, m
             if place < 0:
                 place += n
             if place < span:
-                insert(out, moved, job, sizes, options[BY_SIZE])
+                insert(out, moved, job, sizes, options.by_size)
                 removed[job] = True
                 moved += 1
                 break

@@ -49,11 +49,11 @@ class _PlainRepair(Annealing):
         )
         PathAnnealing(steps=20)(path, Stop().start(path), rng)
 
-    def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> IntArray:
-        """Options of the kernels, shape ``(7,)``."""
+    def options(self, wrap: bool, nested: int = annealing.ANYTHING) -> annealing.Options:
+        """Options of the kernels."""
         options = Annealing.options(self, wrap, nested)
-        options[annealing.FIRST] = self.first or 0
-        options[annealing.CHEAPEST] = self.repair == "cheapest"
+        options.first = self.first or 0
+        options.cheapest = self.repair == "cheapest"
         return options
 
 
@@ -217,14 +217,14 @@ class PathAnnealing(_PlainRepair, TakesAll):
 class _OnBlocks(OnWhatIsLeft):
     """Blocks on what is left of Q, with the entries of each."""
 
-    def __init__(self, problem: Allocation, owner: IntArray, options: IntArray) -> None:
+    def __init__(self, problem: Allocation, owner: IntArray, options: annealing.Options) -> None:
         asked, jobs = int(problem.sizes.sum()), len(problem)
         work = 8 * (jobs + len(owner) - asked + 2 * asked // jobs) + 64  # jobs, what is free, and two that move
         super().__init__(problem, owner, options, anneal_left, work=work)
 
     def restart(self) -> None:
         OnWhatIsLeft.restart(self)
-        wrap = bool(self._options[annealing.WRAP]) and self._options[annealing.NESTED] == annealing.MEND
+        wrap = bool(self._options.wrap and self._options.nested == annealing.MEND)
         owner, costs, best, state = self._standing
         self._standing = Blocks(owner, costs, best, state, *blocks_of(best, self._problem.sizes, wrap))
 
@@ -238,12 +238,12 @@ class _OnQ:
         rows: IntArray,
         sizes: IntArray,
         starts: IntArray,
-        options: IntArray,
+        options: annealing.Options,
         solution: Callable[[IntArray], IntArray | None],
     ) -> None:
         self._table, self._rows, self._sizes, self._options = table, rows.astype(np.int64), sizes, options
         self._best = starts.copy()
-        self._state = np.array([table[rows, starts].sum(), 0.0])
+        self._state = np.array([table[rows, starts].sum()])
         self._solution = solution
         self.work = 8 * (len(sizes) + table.shape[1] - int(sizes.sum())) + 64  # blocks and what is free between them
         self.restart()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put
 from transom.heuristics.allocation.annealing import (
-    BEST,
+    Options,
     Schedule,
     Standing,
     accept_or_undo,
@@ -139,7 +139,7 @@ def anneal_candidates(
     rng: np.random.Generator,
     standing: Standing,
     ground: AllocationArrays,
-    options: IntArray,
+    options: Options,
     schedule: Schedule,
     choice: Choice,
     log: Log,
@@ -170,7 +170,7 @@ def anneal_candidates(
     for step in range(schedule.first, schedule.end):
         put(before, owner)
         put(paid, costs)
-        moved = take_out(rng, owner, out, removed, sizes, options, state)
+        moved = take_out(rng, owner, out, removed, sizes, options)
         m = gather(owner, left)
         temperature = temperature_at(schedule.temperatures, step, schedule.steps)
         for k in range(moved):
@@ -189,7 +189,7 @@ def anneal_candidates(
                 for c in range(found):
                     features[c, 15] = min((total[c] - least) / temperature, 10.0) / 2.5
                     features[c, 16] = (total[c] - least) / worst
-                above = paid.sum() - state[BEST]
+                above = paid.sum() - state[0]
                 _survey(m, sizes, out[k:moved], returning, step, schedule.steps, above, context)
                 score(scorer, features, context, found, scores)
                 if heat > 0:
@@ -213,7 +213,7 @@ def anneal_candidates(
         if accept_or_undo(rng, standing, before, paid, sizes, options, schedule, step):
             better_at = step - schedule.first + 1
         if step < len(log.values):
-            log.values[step, 2] = state[BEST]
+            log.values[step, 2] = state[0]
     return better_at
 
 
@@ -290,7 +290,7 @@ def _look_ahead(
     slid: FloatArray,
     size: int,
     following: int,
-    options: IntArray,
+    options: Options,
     ahead: Ahead,
 ) -> None:
     """Fill what candidates cost together with a next job of ``following`` nodes where that is then cheapest, if any."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom._system.sorting import put
-from transom.heuristics.allocation.annealing import Schedule, Standing, accept_or_undo, first_nodes, take_out
+from transom.heuristics.allocation.annealing import Options, Schedule, Standing, accept_or_undo, first_nodes, take_out
 from transom.heuristics.allocation.arrays import AllocationArrays, block_cost, counting, gather, take
 from transom.learned.repair.forward import Network, forward
 from transom.learned.repair.process import SEEN, observe
@@ -51,7 +51,7 @@ def anneal_learned(
     rng: np.random.Generator,
     standing: Standing,
     ground: AllocationArrays,
-    options: IntArray,
+    options: Options,
     schedule: Schedule,
     encoding: Encoding,
     choice: Choice,
@@ -65,7 +65,7 @@ def anneal_learned(
 
     The others, and what is returned, are those of :func:`transom.heuristics.allocation.left_annealing.anneal_left`.
     """
-    owner, costs, _, state = standing
+    owner, costs, _, _ = standing
     sizes, switches = ground.sizes, counting(ground)
     n, jobs = len(owner), len(sizes)
     left, before, paid = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(jobs)
@@ -75,7 +75,7 @@ def anneal_learned(
     for step in range(schedule.first, schedule.end):
         put(before, owner)
         put(paid, costs)
-        moved = take_out(rng, owner, out, removed, sizes, options, state)
+        moved = take_out(rng, owner, out, removed, sizes, options)
         m = gather(owner, left)
         for k in range(moved):
             job = out[k]

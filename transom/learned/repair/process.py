@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
-from transom.heuristics.allocation.annealing import ANYTHING, MEND, NESTED, take_out
+from transom.heuristics.allocation.annealing import ANYTHING, MEND, Options, take_out
 from transom.heuristics.allocation.arrays import Switches, block_cost, gather, take
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SingleArray
 from transom.models.fat_tree import FatTree
@@ -172,7 +172,7 @@ def step_all(
     rng: np.random.Generator,
     windows: Windows,
     batch: BatchState,
-    options: IntArray,
+    options: Options,
     habits: FloatArray,
     actions: IntArray,
     seen: SingleArray,
@@ -213,7 +213,7 @@ def begin_all(
     rng: np.random.Generator,
     windows: Windows,
     batch: BatchState,
-    options: IntArray,
+    options: Options,
     habits: FloatArray,
     fresh: bool,
     seen: SingleArray,
@@ -291,7 +291,7 @@ def _begin(
     windows: Windows,
     batch: BatchState,
     i: int,
-    options: IntArray,
+    options: Options,
     habits: FloatArray,
     fresh: bool,
     counts: tuple[IntArray, IntArray],
@@ -308,9 +308,8 @@ def _begin(
     owner = batch.owner[i, :nodes]
     sizes = windows.sizes[windows.first_job[w] : windows.first_job[w + 1]]
     # As annealing does, which keeps to states that an order of placing reaches; the walk does not ask.
-    options[NESTED] = MEND if batch.temperature[i] < np.inf else ANYTHING
-    removed, asides = np.zeros(len(sizes), np.bool_), np.zeros(2)
-    moved = take_out(rng, owner, batch.out[i], removed, sizes, options, asides)
+    options.nested = MEND if batch.temperature[i] < np.inf else ANYTHING
+    moved = take_out(rng, owner, batch.out[i], np.zeros(len(sizes), np.bool_), sizes, options)
     batch.repairs[i] += 1
     batch.moved[i], batch.at[i] = moved, 0
     batch.length[i] = gather(owner, batch.left[i])

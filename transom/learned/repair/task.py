@@ -7,12 +7,13 @@ from typing import Literal
 
 import numpy as np
 
+from transom._system.records import record
 from transom._system.settings import Above, Positive, check_settings
 from transom.errors import SpecError
 from transom.heuristics.allocation import annealing
 from transom.learned.repair import process
 from transom.models import HopCost
-from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray
 
 Order = Literal["size", "window"]
 Acceptance = Literal["metropolis", "walk", "either"]
@@ -84,12 +85,12 @@ class RepairTask:
         if self.reward == "reciprocal" and not cost.same_leaf and not cost.floored:
             raise SpecError("repair: reward=reciprocal needs costs above 0, and nodes of one leaf switch have 0 hops")
 
-    def options(self) -> IntArray:
+    def options(self) -> annealing.Options:
         """The options of annealing that say what is taken out."""
-        options = np.zeros(annealing.NESTED + 1, np.int64)
-        options[annealing.WRAP] = True
-        options[annealing.REMOVE] = self.remove
-        options[annealing.BY_SIZE] = self.order == "size"
+        options = record(annealing.Options)
+        options.wrap = True
+        options.remove = self.remove
+        options.by_size = self.order == "size"
         return options
 
     def habits(self) -> FloatArray:
