@@ -388,7 +388,7 @@ def test_the_pace_of_prices() -> None:
 
 
 def test_a_better_packing_is_followed_by_a_wider_proof() -> None:
-    # 20,000 nodes at 94 % load: the proof takes a moment once moves from another packing have found the optimum.
+    # 20,000 nodes at 94 % load: the proof takes a moment once moves have found the optimum.
     problem = fragmented_allocation(np.random.default_rng(2), Fragments(jobs=24, mean=260.0, cap=600, load=0.94))
     result = solve(problem, ScasLagrangian(), Stop(iterations=1000))
     assert result.status == "optimal"

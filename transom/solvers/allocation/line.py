@@ -88,8 +88,6 @@ class Line:
         """No packing of this line costs less, in floating point; infinite where none is better than the best."""
         self.complete = False
         """Whether the last sweep left nothing out."""
-        self.found: tuple[IntArray, IntArray] | None = None
-        """Rows, of this line, and starts of the best blocks of the last sweep."""
         self.passes = 0
         """Shortest paths so far."""
         self._ceiling = math.inf  # what a packing costs at most
@@ -150,19 +148,13 @@ class Line:
                 return
 
     def sweep(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
-        """Sweep once; ``complete`` then says whether nothing was left out."""
-        yield from self.sweep_to(min(limit, self._to_goal()), width, reward, whole)
-
-    def _to_goal(self) -> float:
-        return self._best.goal - self._cost - self.dual.bound + self._tiny()
-
-    def sweep_to(self, limit: float, width: int, reward: float, whole: bool) -> Iterator[None]:
-        """Sweep once, also for packings that are no better than the best: ``found`` is what came out."""
+        """Sweep once for better packings; ``complete`` then says whether nothing was left out."""
+        limit = min(limit, self._best.goal - self._cost - self.dual.bound + self._tiny())
         blocks, beam = Blocks(self.costs, self.sizes, self.counts), Beam(limit, width, reward, whole)
         search = Sweep(blocks, self.dual.potentials(), beam, self._memory)
         while not search.go(_LABELS):
             yield
-        found = self.found = search.best()
+        found = search.best()
         if found is not None:
             self._offer(*found)
         if search.complete:

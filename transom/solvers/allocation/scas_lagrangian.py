@@ -32,15 +32,12 @@ _COARSE, _FINE = 1e-7, 1e-10  # what prices may still gain, as a share of the co
 _BLOCKS = 8  # of a move, at first
 _MOVES = 2_000  # that may fail in a row before something else is tried
 _STEPS = 2_000_000  # of moves between two looks at the clock: 2-4 ms
-_RESTARTS = 10  # that may fail in a row
-_NARROW = 30  # labels of an entry in a beam
 _NEAR = 1e-4  # of the cost: a gap that wider beams may close
 _ANNEALING = "sa:repair=cheapest,restarts=yes,remove={}"
 _REMOVED, _MANY, _MORE_REMOVED = 4, 21, 8  # jobs at most in a step of it, and with so many sizes or more
 _PATIENT, _FAR = 4, 0.01  # iterations after which the gap is still so wide that annealing helps
 _EARLY = 0.3  # of the time, after which it helps too
 _SHARE, _ANNEALED = 0.4, 2_000  # of the time that is left, and steps of annealing at most
-_TRIES = 60  # pieces of work for a wider proof before restarts
 _WIDTH, _WIDEST = 1_000, 16_000  # labels of an entry in a proof
 
 
@@ -243,7 +240,7 @@ class Search:
             for _ in self._bound_wraps():
                 yield self.bound
         yield self.bound
-        width, blocks = _WIDTH, _BLOCKS
+        width, blocks, nodes = _WIDTH, _BLOCKS, int(self._pack.sizes @ self._pack.counts)
         while True:
             for key in sorted(self._open, key=lambda key: self._open[key]):
                 if self._open[key] >= self._best.cost:
@@ -256,25 +253,16 @@ class Search:
             yield self.bound
             if not self._open or width > _WIDEST:
                 return
-            for _ in self._move(blocks, self._best.blocks):
+            for _ in self._move(blocks):
                 yield self.bound
-            if None in self._open:
-                for _ in self._restarts(blocks, 4 * width):
-                    yield self.bound
-                if self._open[None] >= self._best.cost:
-                    continue
             limit = self._best.cost - root.bound
             if None in self._open and limit <= _NEAR * root.scale:
                 for _ in root.approach(_PASSES, _FINE):
                     self._open[None] = root.bound
                     yield self.bound
-                for _ in root.sweep(limit, width // 4, 0.1 * limit / self._nodes, False):
+                for _ in root.sweep(limit, width // 4, 0.1 * limit / nodes, False):
                     yield self.bound
             width, blocks = 4 * width, blocks + 2
-
-    @property
-    def _nodes(self) -> int:
-        return int(self._pack.sizes @ self._pack.counts)
 
     def _close(self, key: tuple[int, int] | None, width: int) -> Iterator[None]:
         line = self._root
@@ -287,13 +275,6 @@ class Search:
             self._open[key] = max(self._open[key], line.bound)
             yield
         self._open[key] = max(self._open[key], line.bound)
-
-    def _wider(self, width: int) -> Iterator[None]:
-        """Try to close the line with more labels, as long as that takes about as long as a restart."""
-        for number, _ in enumerate(self._close(None, width)):
-            yield
-            if number == _TRIES:
-                return
 
     def _bound_wraps(self) -> Iterator[None]:
         """Open a line for every block that wraps and may be part of a better packing."""
@@ -323,26 +304,12 @@ class Search:
                 yield
         self._bounded = True
 
-    def _restarts(self, blocks: int, width: int) -> Iterator[None]:
-        """Moves on other packings that beams of random rewards find, while the best is not near the bound."""
-        root, failed = self._root, 0
-        while failed < _RESTARTS and self._best.cost - root.bound > _NEAR * root.scale:
-            before = self._best.cost
-            reward = root.scale / self._nodes * 10.0 ** self._rng.uniform(-5.0, -1.0)
-            for _ in root.sweep_to(1e-2 * root.scale, _NARROW, reward, False):
-                yield
-            for _ in self._move(blocks, root.found):
-                yield
-            failed = 0 if self._best.cost < before else failed + 1
-            if not failed:
-                yield from self._wider(width)
-
-    def _move(self, blocks: int, given: tuple[IntArray, IntArray] | None) -> Iterator[None]:
-        """Improve a packing by moves of so many blocks until many fail in a row."""
-        if given is None:
+    def _move(self, blocks: int) -> Iterator[None]:
+        """Improve the best packing by moves of so many blocks until many fail in a row."""
+        if self._best.blocks is None:
             return
         prices, _, back = self._root.dual.potentials()
-        rows, starts = given
+        rows, starts = self._best.blocks
         sizes, length = self._pack.sizes, self._pack.length
         wraps = starts + sizes[rows] > length
         low, high = 0, length
