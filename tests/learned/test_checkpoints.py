@@ -43,7 +43,7 @@ def at(tmp_path: Path) -> Path:
 
 
 def test_what_was_saved_is_loaded(at: Path) -> None:
-    saved, loaded = made(), load(at, "dras", "dras-compact/1", {"nodes": 16, "leaf": 4})
+    saved, loaded = made(), load(at, "dras", ("dras-compact/1",))
     assert loaded.card == saved.card
     assert loaded.card.parameters == sum(array.size for array in saved.weights.values()) == 364
     assert loaded.weights.keys() == saved.weights.keys()
@@ -77,15 +77,20 @@ def test_the_digest_knows_names_shapes_and_values() -> None:
     ("asked", "message"),
     [
         ({"component": "repair"}, "is part of 'dras', not of 'repair'"),
-        ({"schema": "dras-paper/1"}, "was made for observations 'dras-compact/1', and these are 'dras-paper/1'"),
-        ({"cluster": {"nodes": 17}}, "was made for a cluster with nodes = 16, and this has 17"),
-        ({"cluster": {}}, "was made for a cluster with nodes = 16, and this has None"),
+        ({"schemas": ("dras-paper/1",)}, "was made for observations 'dras-compact/1', and these are 'dras-paper/1'"),
     ],
 )
 def test_what_does_not_fit_is_refused(at: Path, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         load(at, **{"component": "dras", **asked})
     assert_line(caught.value, f"{at}: {message}")
+
+
+def test_a_machine_is_compared_in_what_the_card_names() -> None:
+    card = made().card
+    assert checkpoints.misfit(card, {"nodes": 16, "leaf": 4}) is None
+    assert checkpoints.misfit(card, {"nodes": 17}) == "was made for a cluster with nodes = 16, and this has 17"
+    assert checkpoints.misfit(card, {}) == "was made for a cluster with nodes = 16, and this has None"
 
 
 def test_weights_of_another_checkpoint_are_refused(at: Path, tmp_path: Path) -> None:

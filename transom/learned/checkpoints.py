@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from transom import registry
 from transom._system.files import atomic_write
 from transom.errors import DocumentError, SpecError
-from transom.learned.card_facts import must
 from transom.reading import WEIGHTS, TooLargeError, read_whole
 
 EXTRA = "learned"
@@ -36,6 +35,16 @@ Weights = Mapping[str, NDArray[np.float32]]
 _SHIPPED = Path(__file__).parent / "models"
 
 _NAME = r"\w[\w.+-]*"
+
+_CHECKED_BY: dict[str, str] = {
+    "repair": "repair.cards",
+    "dras": "dras.cards",
+    "kernel": "kernel.weights",
+    "priority": "priority.scorer",
+    "deepjs": "deepjs.network",
+    "mars": "mars.cards",
+}
+"""The module of each component whose ``check(card, weights)`` refuses what it cannot use."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +138,13 @@ def save(path: str | PathLike[str], checkpoint: Checkpoint) -> None:
     save_card(target, checkpoint.card)
 
 
+def save_in(folder: Path, name: str, weights: Weights, component: Component, schema: str, **stated: Any) -> Checkpoint:
+    """Write weights and what is stated of them into a folder, as ``NAME.safetensors`` and ``NAME.json``."""
+    made = Checkpoint(weights, make_card(weights, component, schema, name=name, **stated))
+    save(folder / f"{name}.safetensors", made)
+    return made
+
+
 def save_card(path: Path, card: Card) -> None:
     """Write the card beside the weights of a checkpoint, which are not touched."""
     with atomic_write(path.with_suffix(".json"), "wb") as file:
@@ -138,8 +154,7 @@ def save_card(path: Path, card: Card) -> None:
 def load(
     source: str | PathLike[str],
     component: Component,
-    schema: str | None = None,
-    cluster: Mapping[str, int] | None = None,
+    schemas: tuple[str, ...] = (),
 ) -> Checkpoint:
     """Read a checkpoint, and check what its use depends on: the digest of the weights, their shapes, its settings.
 
@@ -147,20 +162,19 @@ def load(
     ----------
     source : the name of a shipped one, or the path of a ``.safetensors`` file.
     component : what it has to be a part of.
-    schema : the observations that it will get; any if None.
-    cluster : the machine that it will decide for; only what the card names is compared, nothing if None.
+    schemas : the observations that it may be made for; any if empty.
 
     Raises
     ------
     SpecError : there is no shipped one of that name.
-    DocumentError : a file cannot be read, the two do not belong together, or weights, settings, component, schema or
-        cluster do not fit.
+    DocumentError : a file cannot be read, the two do not belong together, or weights, settings, component or schema do
+        not fit.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load as unpacked
 
     path = find(source)
-    card = read_card(path)
+    card = card_for(source, component, schemas)
     try:
         weights: Weights | None = unpacked(read_whole(path, WEIGHTS))
     except OSError as error:
@@ -177,33 +191,43 @@ def load(
         raise DocumentError(f"{path}: weights must be finite")
     if weights_digest(weights) != card.weights:
         raise DocumentError(f"{path}: these are not the weights of which {path.with_suffix('.json')} speaks")
-    if card.component != component:
-        raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
-    if schema is not None and card.schema != schema:
-        raise DocumentError(f"{path}: was made for observations {card.schema!r}, and these are {schema!r}")
     try:
         must("name", card.name, re.fullmatch(_NAME, card.name) is not None, "letters, digits, '.', '_', '+' and '-'")
-        # The component's module is found by its name, for it knows cards, and the cards would have to know it.
-        import_module(f"transom.learned.{component}.cards").check(card, weights)
+        import_module(f"transom.learned.{_CHECKED_BY[component]}").check(card, weights)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
-    if cluster is not None:
-        check_cluster(card, cluster, str(path))
     return Checkpoint(weights, card)
 
 
-def check_cluster(card: Card, cluster: Mapping[str, int], where: str, cure: str = "") -> None:
-    """Refuse a machine that is not like that of a card, whose checkpoint the error calls ``where``; then what to do.
+def misfit(card: Card, machine: Mapping[str, int]) -> str | None:
+    """In what a machine is not like that of a card, which names only what matters; None if it is like it."""
+    wrong = {key: value for key, value in card.cluster.items() if machine.get(key) != value}
+    stated = ", ".join(f"{key} = {value}" for key, value in wrong.items())
+    here = ", ".join(str(machine.get(key)) for key in wrong)
+    return f"was made for a cluster with {stated}, and this has {here}" if wrong else None
+
+
+def must(field: str, said: Any, holds: bool, wanted: str) -> None:
+    """Refuse a fact of a card that is not what it must be.
 
     Raises
     ------
-    DocumentError : they differ in something that the card names.
+    DocumentError : it does not hold.
     """
-    for key, value in card.cluster.items():
-        if cluster.get(key) != value:
-            raise DocumentError(
-                f"{where}: was made for a cluster with {key} = {value}, and this has {cluster.get(key)}{cure}"
-            )
+    if not holds:
+        shown = ascii(said)
+        raise DocumentError(f"card: {field} must be {wanted}, got {shown if len(shown) <= 80 else f'{shown[:77]}...'}")
+
+
+def whole(field: str, said: Any, least: int = 1, most: int = 1_000_000) -> int:
+    """A fact that must be a whole number within limits.
+
+    Raises
+    ------
+    DocumentError : it is something else.
+    """
+    must(field, said, type(said) is int and least <= said <= most, f"a whole number from {least} to {most}")
+    return int(said)
 
 
 def find(source: str | PathLike[str]) -> Path:
@@ -220,6 +244,24 @@ def find(source: str | PathLike[str]) -> Path:
     if str(source) not in known:
         raise registry.unknown("checkpoint", str(source), known, ", or a file PATH.safetensors")
     return _SHIPPED / f"{source}.safetensors"
+
+
+def card_for(source: str | PathLike[str], component: Component, schemas: tuple[str, ...] = ()) -> Card:
+    """The card of a checkpoint, which has to be a part of something and for some observations, as for :func:`load`.
+
+    Raises
+    ------
+    SpecError : there is no shipped one of that name.
+    DocumentError : the card cannot be read, or says something else.
+    """
+    path = find(source)
+    card = read_card(path)
+    if card.component != component:
+        raise DocumentError(f"{path}: is part of {card.component!r}, not of {component!r}")
+    if schemas and card.schema not in schemas:
+        known = " or ".join(map(repr, schemas))
+        raise DocumentError(f"{path}: was made for observations {card.schema!r}, and these are {known}")
+    return card
 
 
 def read_card(path: Path) -> Card:

@@ -25,8 +25,7 @@ def test_it_trains_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     checkpoint = checkpoints.load(
         tmp_path / "mine.safetensors",
         "repair",
-        "repair-5x100/1",
-        {"nodes": 1000, "leaf_nodes": 10, "pod_nodes": 40},
+        ("repair-5x100/1",),
     )
     card = checkpoint.card
     assert card.command == (
@@ -55,7 +54,7 @@ def test_the_card_of_every_setting_holds(tmp_path: Path, capsys: pytest.CaptureF
     more = ["--rows", "4", "--cluster", "paper", "--reward", "reciprocal", "--discount", "0.9", "--minibatch", "64"]
     assert run([*FEW, *more, "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    card = checkpoints.load(told["checkpoint"], "repair", "repair-4x100/1").card
+    card = checkpoints.load(told["checkpoint"], "repair", ("repair-4x100/1",)).card
     assert (told["decisions"], told["updates"], told["weights"]) == (card.decisions, 1, card.weights)
     assert card.validated_on == "4,000 destroyed windows of 10 other streams on the paper cluster"
     assert all(option in f"{card.command} " for option in (" --rows 4 ", " --discount 0.9 ", " --minibatch 64 "))

@@ -10,9 +10,8 @@ import numpy as np
 
 from transom.generate import generate_lublin
 from transom.learned.checkpoints import Checkpoint, make_card, save
-from transom.learned.kernel.cards import NETWORK
 from transom.learned.kernel.scoring import KernelWeights
-from transom.learned.kernel.weights import SHAPES, kernel_weights
+from transom.learned.kernel.weights import NETWORK, SHAPES, kernel_weights
 from transom.learned.mars.cards import SCHEMA
 from transom.models import Cluster, JobTable
 from transom.traces import Workload

@@ -35,7 +35,7 @@ def test_the_shipped_actor_is_well_ahead_of_chance_and_of_the_first_fit(destroye
     from tests.learned.repair.made import actor_with
     from transom.learned import checkpoints
 
-    checkpoint = checkpoints.load("nsa", "repair", "repair-5x100/1")
+    checkpoint = checkpoints.load("nsa", "repair")
     scores = compare(destroyed, scoring.torch_scores(actor_with("cnn-3", 5, checkpoint.weights)))
     assert max(scores["sampled"], scores["argmax"]) < 0.92 * min(scores["uniform"], scores["first fit"])
     # 54.1k of 61.9k on 4,000 windows; the cheapest start stays ahead.

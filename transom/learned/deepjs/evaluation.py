@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from transom.learned.checkpoints import Checkpoint, make_card, save
-from transom.learned.deepjs.cards import SCHEMA
-from transom.learned.deepjs.network import named
+from transom.learned.checkpoints import Checkpoint, save_in
+from transom.learned.deepjs.network import SCHEMA, named
 from transom.learned.deepjs.policy import NetworkPolicy
 from transom.learned.deepjs.training import DeepJsTrainer
 from transom.learned.training.command import training_command
@@ -36,14 +35,13 @@ def evaluate_and_save(trainer: DeepJsTrainer, name: str, words: Sequence[str]) -
         f"{how}, {MEASURE}": round(trainer.above_bound(NetworkPolicy(trainer.best, greedy)), 3)
         for how, greedy in (("drawn", False), ("highest score", True))
     }
-    weights = named(trainer.best)
-    card = make_card(
-        weights,
+    checkpoint = save_in(
+        trainer.folder,
+        name,
+        named(trainer.best),
         "deepjs",
         SCHEMA,
-        name=name,
         network=settings.network,
-        cluster={},
         settings={**asdict(settings), "greedy": trainer.greedy},
         trained_on=f"{len(trainer.chunks):,} chunks of {len(work.job_ids):,} jobs on {len(work.machines)} machines",
         validated_on="the same chunks",
@@ -54,6 +52,4 @@ def evaluate_and_save(trainer: DeepJsTrainer, name: str, words: Sequence[str]) -
         scores=scores,
         rules={rule: {MEASURE: round(trainer.above_bound(rule), 3)} for rule in RULES},
     )
-    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
-    save(path, checkpoint)
-    return checkpoint, path
+    return checkpoint, trainer.folder / f"{name}.safetensors"

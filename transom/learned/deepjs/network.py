@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import no_refcount
 from transom.errors import DocumentError
+from transom.learned.checkpoints import Card, Weights, must
 from transom.models.arrays import IntArray, SingleArray
+
+SCHEMA = "deepjs/1"
+"""Name and version of the features."""
 
 NETWORKS = {"paper": (6, 3, 9, 6, 1), "code": (6, 3, 9, 18, 9, 1)}
 """Units by layer: Table 1 of the paper, and the network of its public code."""
@@ -63,6 +67,19 @@ def named(network: Network) -> dict[str, SingleArray]:
     """The weights by name, as a checkpoint has them."""
     parts = layers(tuple(network.sizes.tolist()))
     return {name: network.weights[part].reshape(shape) for name, (part, shape) in parts.items()}
+
+
+def check(card: Card, weights: Weights) -> None:
+    """Refuse a card whose settings no agent can act by, or whose weights are of another network.
+
+    Raises
+    ------
+    DocumentError : the first fact that does not fit, by its name.
+    """
+    must("schema", card.schema, card.schema == SCHEMA, SCHEMA)
+    network_of(card.network, weights)
+    greedy = card.settings.get("greedy")
+    must("settings.greedy", greedy, type(greedy) is bool, "true or false")
 
 
 def network_of(name: str, weights: Mapping[str, NDArray[np.float32]]) -> Network:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from transom.errors import DocumentError
-from transom.learned.card_facts import must, whole
-from transom.learned.checkpoints import Card, Weights
+from transom.learned.checkpoints import Card, Weights, must, whole
 from transom.learned.dras.process.features import CONTEXT, FEATURES, SCHEMA
 from transom.learned.dras.process.paper_scorer import SCHEMA as PAPER_SCHEMA
 from transom.learned.dras.process.paper_scorer import PaperShape

@@ -22,11 +22,10 @@ from msgspec import Meta
 
 from transom._system.settings import Natural, Positive, check_settings
 from transom.errors import SpecError
-from transom.learned.checkpoints import Checkpoint, make_card, require, save
-from transom.learned.kernel.cards import NETWORK
+from transom.learned.checkpoints import Checkpoint, require, save_in
 from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import SCHEMA, SLOTS
-from transom.learned.kernel.weights import SHAPES, STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.kernel.weights import NETWORK, SHAPES, STARTS, first_weights, kernel_weights, vector_of
 from transom.learned.training.state import Arrays, network_arrays, set_network
 from transom.learned.training.trainer import Trainer
 from transom.models.arrays import FloatArray, IntArray
@@ -187,12 +186,13 @@ class KernelTrainer(Trainer):
 
     def checkpoint(self, name: str, trained_on: str, command: str) -> Checkpoint:
         """Write the best weights on the validation with their card, and give both."""
-        weights, s = kernel_weights(self._best)._asdict(), self.settings
-        card = make_card(
-            weights,
+        s = self.settings
+        return save_in(
+            self.folder,
+            name,
+            kernel_weights(self._best)._asdict(),
             "kernel",
             SCHEMA,
-            name=name,
             network=NETWORK,
             cluster={"nodes": self.nodes},
             settings={"backfill": s.backfill, "slots": SLOTS},
@@ -204,9 +204,6 @@ class KernelTrainer(Trainer):
             seconds=round(self.seconds, 1),
             scores={"bounded_slowdown": self.curve[-1].best, "before_training": self.curve[0].best},
         )
-        made = Checkpoint(weights, card)
-        save(self.folder / f"{name}.safetensors", made)
-        return made
 
     def _begin(self) -> None:
         """Begin with the linear score that does best on the validation."""

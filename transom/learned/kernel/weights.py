@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError
-from transom.learned.kernel.scoring import FEATURES, HIDDEN, KernelWeights
+from transom.learned.checkpoints import Card, must
+from transom.learned.kernel.scoring import FEATURES, HIDDEN, SCHEMA, KernelWeights
 from transom.models.arrays import FloatArray
+
+NETWORK = f"kernel-{'x'.join(map(str, HIDDEN))}"
+"""What cards call the architecture."""
 
 _ONE, _TWO, _THREE = HIDDEN
 SHAPES = ((len(FEATURES), _ONE), (_ONE,), (_ONE, _TWO), (_TWO,), (_TWO, _THREE), (_THREE,), (_THREE,))
@@ -53,6 +57,17 @@ def first_weights(rng: np.random.Generator, start: str) -> KernelWeights:
         layer[0, 0] = layer[1, 1] = 1
     made.out[:2] = 1, -1
     return made
+
+
+def check(card: Card, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    """Refuse a card of other observations, or whose weights are of another network.
+
+    Raises
+    ------
+    DocumentError : the first fact that does not fit, by its name.
+    """
+    must("schema", card.schema, card.schema == SCHEMA, SCHEMA)
+    read_weights(weights)
 
 
 def read_weights(weights: Mapping[str, NDArray[np.float32]]) -> KernelWeights:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from transom.errors import SpecError
-from transom.learned.card_facts import must, whole
-from transom.learned.checkpoints import Card, Weights
+from transom.learned.checkpoints import Card, Weights, must, whole
 from transom.learned.kernel.weights import read_weights
 from transom.simulation import make_policy
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from transom.errors import SpecError
-from transom.learned.checkpoints import Checkpoint, make_card, save
-from transom.learned.kernel.cards import NETWORK
+from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.kernel.scoring import KernelWeights
-from transom.learned.kernel.weights import STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.kernel.weights import NETWORK, STARTS, first_weights, kernel_weights, vector_of
 from transom.learned.mars.cards import SCHEMA
 from transom.learned.mars.choosing import choose, slowdowns
 from transom.learned.mars.learners import Learner
@@ -125,11 +124,12 @@ class MarsTrainer(Trainer):
         """
         s, weights = self.settings, kernel_weights(self._best)
         choice = choose(weights, s.slots, self.validation)
-        card = make_card(
+        return save_in(
+            self.folder,
+            name,
             weights._asdict(),
             "mars",
             SCHEMA,
-            name=name,
             network=NETWORK,
             cluster={"nodes": self.part.cluster.num_nodes},
             settings={"learner": s.learner, "slots": s.slots, **choice.settings}
@@ -147,9 +147,6 @@ class MarsTrainer(Trainer):
             },
             rules={rule: {"bounded_slowdown": value} for rule, value in choice.rules.items()},
         )
-        made = Checkpoint(weights._asdict(), card)
-        save(self.folder / f"{name}.safetensors", made)
-        return made
 
     def _begin(self) -> None:
         """Begin with the linear score that does best on the validation."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.priority.policy import ROLLOUTS, PriorityRule
 from transom.learned.priority.scorer import SCHEMA, TASK
 from transom.learned.priority.training import PriorityTrainer
@@ -43,13 +43,13 @@ def evaluate_and_save(trainer: PriorityTrainer, name: str, words: Sequence[str])
         "task": trainer.weights[: len(TASK)].astype(np.float32),
         "machine": trainer.weights[len(TASK) :].astype(np.float32),
     }
-    card = make_card(
+    checkpoint = save_in(
+        trainer.folder,
+        name,
         weights,
         "priority",
         SCHEMA,
-        name=name,
         network="linear scorer",
-        cluster={},
         settings=asdict(settings),
         trained_on=f"windows of {settings.chunks} of {len(work.job_ids):,} jobs on {len(work.machines)} machines",
         validated_on=f"the {len(chunks):,} chunks of these jobs",
@@ -63,6 +63,4 @@ def evaluate_and_save(trainer: PriorityTrainer, name: str, words: Sequence[str])
         },
         rules={rule: {"above the bound [%]": above(rule)} for rule in ("longest-first", "first-fit")},
     )
-    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
-    save(path, checkpoint)
-    return checkpoint, path
+    return checkpoint, trainer.folder / f"{name}.safetensors"

@@ -9,7 +9,6 @@ import numpy as np
 from transom.errors import SpecError
 from transom.learned.checkpoints import load
 from transom.learned.priority.replay import new_agent, run_priorities
-from transom.learned.priority.scorer import SCHEMA
 from transom.models.arrays import FloatArray
 from transom.simulation.placement.state import Arranged, State
 from transom.traces.tasks.workload import TaskWorkload
@@ -60,7 +59,7 @@ class LearnedPriority(PriorityRule):
     """
 
     def __init__(self, model: str = "learned-priority", rollouts: int = ROLLOUTS, noise: float = NOISE) -> None:
-        checkpoint = load(model, "priority", SCHEMA)
+        checkpoint = load(model, "priority")
         self.card, self.digest = checkpoint.card, checkpoint.card.weights
         held = checkpoint.weights
         super().__init__(np.concatenate((held["task"], held["machine"])).astype(np.float64), rollouts, noise)

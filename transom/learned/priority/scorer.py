@@ -18,6 +18,8 @@ import numpy as np
 
 from transom._system.compiling import no_refcount
 from transom._system.records import record
+from transom.learned.checkpoints import Card, must
+from transom.learned.checkpoints import Weights as Stored
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation.placement.bounds import at_once
 from transom.simulation.placement.state import State, fits
@@ -98,6 +100,19 @@ class Scratch(NamedTuple):
     score: FloatArray
     order: IntArray
     at: Instant
+
+
+def check(card: Card, weights: Stored) -> None:
+    """Refuse a card of other observations, or whose weights are none of such a scorer.
+
+    Raises
+    ------
+    DocumentError : the first fact that does not fit, by its name.
+    """
+    must("schema", card.schema, card.schema == SCHEMA, SCHEMA)
+    shapes = {name: array.shape for name, array in weights.items()}
+    wanted = {"task": (len(TASK),), "machine": (len(MACHINE),)}
+    must("the shape of its weights", shapes, shapes == wanted, str(wanted))
 
 
 def longest_first() -> FloatArray:

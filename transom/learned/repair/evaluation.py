@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.repair.networks import weights_of
 from transom.learned.repair.scoring import COUNT, EPOCHS, compare, held_out, torch_scores
 from transom.learned.repair.training import RepairTrainer
@@ -30,13 +30,14 @@ def evaluate_and_save(trainer: RepairTrainer, name: str, folder: Path | None = N
     settings, env, actor = trainer.settings, trainer.env, trainer.actor
     scores = compare(held_out(settings.cluster, settings.rows), torch_scores(actor))
     leaf_nodes, pod_nodes = env.pool.tree.regular or (0, 0)
-    weights = weights_of(actor)
-    card = make_card(
-        weights,
-        name=name,
-        component="repair",
+    into = folder or trainer.folder
+    checkpoint = save_in(
+        into,
+        name,
+        weights_of(actor),
+        "repair",
+        env.task.schema,
         network=settings.network,
-        schema=env.task.schema,
         cluster={"nodes": env.pool.tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes},
         settings={"largest": env.pool.largest, **asdict(settings), "task": asdict(env.task)},
         trained_on=f"{len(env.pool)} windows of {settings.streams} streams on the {settings.cluster} cluster",
@@ -47,6 +48,4 @@ def evaluate_and_save(trainer: RepairTrainer, name: str, folder: Path | None = N
         seconds=round(trainer.seconds, 1),
         scores={rule: round(cost, 1) for rule, cost in scores.items()},
     )
-    checkpoint, path = Checkpoint(weights, card), (folder or trainer.folder) / f"{name}.safetensors"
-    save(path, checkpoint)
-    return checkpoint, path
+    return checkpoint, into / f"{name}.safetensors"

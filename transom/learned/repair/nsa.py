@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -10,7 +9,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
 from transom.learned import checkpoints
-from transom.learned.repair.cards import read_card
 from transom.learned.repair.first_nodes import Choice, Encoding, anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
@@ -51,7 +49,7 @@ class Nsa(TrainedAnnealing):
     """
 
     name: ClassVar[str] = "nsa"
-    schemas: ClassVar[Collection[str]] = SCHEMAS
+    schemas: ClassVar[tuple[str, ...]] = tuple(SCHEMAS)
 
     model: str = "nsa"
     choose: Literal["sample", "best"] = "sample"
@@ -82,6 +80,6 @@ class _Loaded(NamedTuple):
 def _load(model: str, digest: str) -> _Loaded:
     """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
-    checkpoint = checkpoints.load(model, "repair", read_card(model, SCHEMAS).schema)
+    checkpoint = checkpoints.load(model, "repair", tuple(SCHEMAS))
     rows, largest = SCHEMAS[checkpoint.card.schema], checkpoint.card.settings["largest"]
     return _Loaded(prepare(checkpoint.weights, rows), rows, largest, perf_counter() - began)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -54,7 +53,7 @@ class NsaCost(TrainedAnnealing):
     """
 
     name: ClassVar[str] = "nsa-cost"
-    schemas: ClassVar[Collection[str]] = (SCHEMA,)
+    schemas: ClassVar[tuple[str, ...]] = (SCHEMA,)
 
     model: str = "nsa-cost"
     heat: float = 2.0
@@ -91,6 +90,6 @@ class _Loaded(NamedTuple):
 def _load(model: str, digest: str) -> _Loaded:
     """Read a checkpoint, once in a process unless it changes."""
     began = perf_counter()
-    checkpoint = checkpoints.load(model, "repair", SCHEMA)
+    checkpoint = checkpoints.load(model, "repair", (SCHEMA,))
     scorer = scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT))
     return _Loaded(scorer, checkpoint.card.settings["candidates"], perf_counter() - began)

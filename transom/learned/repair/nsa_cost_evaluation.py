@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transom.learned.checkpoints import Checkpoint, make_card, save
+from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.repair.candidates import SCHEMA
 from transom.learned.repair.nsa_cost import NsaCost
 from transom.learned.repair.nsa_cost_training import CostTrainer, dynamic_windows, first_weights
@@ -30,14 +30,13 @@ _STEPS = (50, 500)  # of the searches
 def evaluate_and_save(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path]:
     """Score the network on windows that were not trained on, and write it with its card into the training's folder."""
     settings, scorer = trainer.settings, trainer.scorer()
-    weights = {f"actor.{field}": array for field, array in scorer._asdict().items()}
-    card = make_card(
-        weights,
-        name=name,
-        component="repair",
+    checkpoint = save_in(
+        trainer.folder,
+        name,
+        {f"actor.{field}": array for field, array in scorer._asdict().items()},
+        "repair",
+        SCHEMA,
         network="shared scorer",
-        schema=SCHEMA,
-        cluster={},
         settings=asdict(settings),
         trained_on=f"windows of {settings.streams} streams each on the clusters of the paper and of its public code",
         validated_on=f"every second window of {_STREAMS} other streams on each of the clusters",
@@ -47,9 +46,7 @@ def evaluate_and_save(trainer: CostTrainer, name: str) -> tuple[Checkpoint, Path
         seconds=round(trainer.curve[-1].seconds, 1),
         scores={rule: round(gap, 2) for rule, gap in compare(settings, scorer).items()},
     )
-    checkpoint, path = Checkpoint(weights, card), trainer.folder / f"{name}.safetensors"
-    save(path, checkpoint)
-    return checkpoint, path
+    return checkpoint, trainer.folder / f"{name}.safetensors"
 
 
 def compare(settings: CostTraining, trained: ScorerWeights, seed: int = 0) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,8 +10,7 @@ import numpy as np
 
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.heuristics.allocation.arrays import best_known
-from transom.learned.checkpoints import Card
-from transom.learned.repair.cards import read_card, unsuited
+from transom.learned.checkpoints import Card, card_for, misfit
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
@@ -32,7 +30,7 @@ class TrainedAnnealing(Annealing):
     """
 
     solves: ClassVar[type] = Allocation
-    schemas: ClassVar[Collection[str]]
+    schemas: ClassVar[tuple[str, ...]]
     """Schemas of the checkpoints that it takes."""
 
     nested: Nested | None = None
@@ -42,7 +40,7 @@ class TrainedAnnealing(Annealing):
     @property
     def card(self) -> Card:
         """Of the checkpoint."""
-        return read_card(self.model, self.schemas)
+        return card_for(self.model, "repair", self.schemas)
 
     @property
     def digest(self) -> str:
@@ -57,7 +55,16 @@ class TrainedAnnealing(Annealing):
         SpecError : there is no checkpoint of that name.
         DocumentError : its card cannot be read, or it is none of a network of these schemas.
         """
-        return unsuited(problem, self.model, self.schemas, self.anywhere)
+        if problem.rule == "static":
+            return "it solves the dynamic and the free rule, not static"
+        if problem.not_plain:
+            return problem.not_plain
+        leaf_nodes, pod_nodes = problem.tree.regular or (0, 0)
+        machine = {"nodes": problem.tree.num_nodes, "leaf_nodes": leaf_nodes, "pod_nodes": pod_nodes}
+        card = self.card
+        if self.anywhere or (wrong := misfit(card, machine)) is None:
+            return None
+        return f"checkpoint {card.name!r} {wrong}; anywhere=yes uses it all the same"
 
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""

@@ -119,7 +119,7 @@ def test_same_seed_same_weights_other_seed_others(workload: Workload, tmp_path: 
 def test_the_checkpoint_is_the_best_snapshot_of_the_curve(workload: Workload, tmp_path: Path) -> None:
     chosen = settings()
     finished(workload, tmp_path, chosen)
-    checkpoint = load(tmp_path / "it.safetensors", "dras", "dras-compact/1", {"nodes": 64})
+    checkpoint = load(tmp_path / "it.safetensors", "dras", ("dras-compact/1",))
     rows = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()]
     curve = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     assert [row["updates"] for row in curve] == ["0", "2", "4", "6"]
@@ -315,7 +315,7 @@ def test_networks_of_table_3_train_and_go_on(workload: Workload, tmp_path: Path,
     resumed = run_training(begun(), tmp_path / "cut", IT)
     assert weights_digest(resumed.weights) == weights_digest(whole.weights)
     assert whole.card.schema == "dras-paper/1"
-    policy = LearnedPolicy(load(tmp_path / "cut" / "it.safetensors", "dras", "dras-paper/1", {"nodes": 64}))
+    policy = LearnedPolicy(load(tmp_path / "cut" / "it.safetensors", "dras", ("dras-paper/1",)))
     assert whole.card.scores["validation_mean_wait"] == pytest.approx(simulate(few[0], policy).wait.mean())
 
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from transom.errors import DocumentError, SpecError
-from transom.learned.checkpoints import Checkpoint, check_cluster, load, require
+from transom.learned.checkpoints import Checkpoint, load, misfit, require
 from transom.learned.dras.agent.agents import Agent, CompactAgent, agent_of
 from transom.learned.dras.cards import scheme_of
 from transom.learned.dras.process.inference import decide_window, picked
@@ -138,8 +138,9 @@ class LearnedPolicy:
 
     def _check(self, cluster: Cluster) -> None:
         if not self._anywhere and cluster is not self._checked:
-            cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
-            check_cluster(self.card, {"nodes": cluster.num_nodes}, f"checkpoint {self.name!r}", cure)
+            if (wrong := misfit(self.card, {"nodes": cluster.num_nodes})) is not None:
+                cure = "; anywhere=yes uses it all the same" if isinstance(self._agent, CompactAgent) else ""
+                raise DocumentError(f"checkpoint {self.name!r}: {wrong}{cure}")
             self._checked = cluster
 
 
