@@ -212,7 +212,7 @@ def test_what_does_not_go_is_one_line(tmp_path: Path, transom: Callable[..., Ran
 
 def test_settings_refuse_what_no_option_allows() -> None:
     for name, value in (("slots", 513), ("learner", "a3c"), ("batch", 0), ("length", 1)):
-        with pytest.raises(SpecError, match=f"--{name}"):
+        with pytest.raises(SpecError, match=f"mars: {name} must be"):
             replace(SMALL, **{name: value})
 
 
