@@ -8,11 +8,12 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
-from transom.solvers.knapsack.levels import Levels, most
 from transom.solvers.knapsack.remainder import Remainder, scale
 
 _DENOMINATORS = 12
 _NEAR = 1e-4  # that multipliers are off by at most where they are fractions of small numbers
+_PAIRS = 64  # of items, whose slopes are looked at
+_DIFFERENT = 16  # most different levels
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,27 +28,19 @@ class Cut:
     gains : :math:`v_j - \mu w_j - \lambda a_j` times ``steps``, exact, shape ``(m,)``.
     bound : :math:`L` times ``steps``, exact.
     steps : the scale.
-    slope, price : :math:`\mu` and :math:`\lambda` times ``steps``, exact, >= 0.
     """
 
     gains: IntArray
     bound: int
     steps: int
-    slope: int
-    price: int
 
 
-def cuts(rest: Remainder, of: Levels | None) -> list[Cut] | None:
+def cuts(rest: Remainder) -> list[Cut] | None:
     r"""Two inequalities of which every solution keeps one, so chosen that the larger of both bounds is small.
 
     The linear relaxation takes :math:`\alpha` items; a solution at most :math:`\lfloor \alpha \rfloor` or at least one
     more. Either is an inequality that the relaxation breaks. Where values are a multiple of the weights and a few
-    small numbers more, the same is tried with the sum of these, or, where they are two at most, with the most that any
-    solution has of them.
-
-    Parameters
-    ----------
-    of : the levels of the values, if there are any.
+    small numbers more, the same is tried with the sum of these.
 
     Returns
     -------
@@ -60,21 +53,17 @@ def cuts(rest: Remainder, of: Levels | None) -> list[Cut] | None:
     """
     found: list[Cut] | None = None
     steepest = _relaxed(rest, rest.copies)[0]
-    levels = None if of is None else of.level
-    for coefficients in (levels, rest.copies):
+    for coefficients in (levels_of(rest.values, rest.weights), rest.copies):
         if coefficients is None:
             continue
         count = _relaxed(rest, coefficients)[1]
         whole = int(np.floor(count + 1e-9))
-        sides = [(1, whole), (-1, -whole - 1)]
-        if coefficients is levels and (limit := most(rest, levels)) is not None:
-            sides = [(1, limit)]
         both: list[Cut] = []
-        for sign, limit in sides:
+        for sign, limit in ((1, whole), (-1, -whole - 1)):
             cut = _cut(rest, sign * coefficients, limit, steepest)
             if cut is None:
                 return found
-            if cut.bound // cut.steps > rest.best:
+            if cut.bound // cut.steps > rest.known:
                 both.append(cut)
         both.sort(key=lambda cut: -(cut.bound // cut.steps))
         if found is None or not both or (found and both[0].bound // both[0].steps < found[0].bound // found[0].steps):
@@ -82,6 +71,41 @@ def cuts(rest: Remainder, of: Levels | None) -> list[Cut] | None:
         if not found:
             break
     return found
+
+
+def levels_of(values: IntArray, weights: IntArray) -> IntArray | None:
+    r"""The numbers :math:`\ell_j \ge 0` of values :math:`q v_j = p w_j + g \ell_j`, if they are few and not all equal.
+
+    Returns
+    -------
+    Of shape ``(m,)``; None where values are not made so.
+    """
+    order = np.argsort(weights, kind="stable")
+    half = len(order) // 2
+    if half < 4:
+        return None
+    first = np.linspace(0, half - 1, min(half, _PAIRS)).astype(np.int64)
+    a, b = order[first], order[first + half]
+    apart = weights[b] - weights[a]
+    slopes = (values[b] - values[a])[apart > 0] / apart[apart > 0]
+    seen: dict[tuple[int, int], int] = {}
+    for slope in slopes.tolist():
+        for below in range(1, _DENOMINATORS + 1):
+            above = round(slope * below)
+            if abs(slope * below - above) < 1e-3:
+                seen[above, below] = seen.get((above, below), 0) + 1
+                break
+    if not seen:
+        return None
+    above, below = max(seen, key=lambda pair: seen[pair])
+    if float(values.max()) * below + float(weights.max()) * abs(above) >= 2.0**62:
+        return None
+    beyond = below * values - above * weights
+    different = np.unique(beyond)
+    if not 1 < len(different) <= _DIFFERENT or different[0] < 0:
+        return None
+    levels: IntArray = beyond // int(np.gcd.reduce(different))
+    return levels
 
 
 def _relaxed(rest: Remainder, coefficients: IntArray) -> tuple[float, float]:
@@ -106,7 +130,7 @@ def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -
     values, weights = rest.values, rest.weights
     slope, price = _multipliers(
         values.astype(np.float64), weights.astype(np.float64), coefficients.astype(np.float64), float(rest.capacity),
-        float(limit), float(rest.best),
+        float(limit), float(rest.known),
     )  # fmt: skip
     found: Cut | None = None
     for mu, nu in (_simple(slope, price), (slope, price)):
@@ -118,7 +142,7 @@ def _cut(rest: Remainder, coefficients: IntArray, limit: int, steepest: float) -
         gains = steps * values - of_weight * weights - of_count * coefficients
         bound = of_weight * rest.capacity + of_count * limit + int(gains[gains > 0].sum())
         if found is None or bound * found.steps < found.bound * steps:
-            found = Cut(gains, bound, steps, of_weight, of_count)
+            found = Cut(gains, bound, steps)
     return found
 
 

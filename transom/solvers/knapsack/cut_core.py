@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled, no_refcount
+from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
 
 
@@ -53,16 +53,15 @@ def expand(
     bits : which item each bit stands for, shape ``(64,)``; changed in place.
     changes : the items.
     numbers : free capacity; scale; bound under the cut, and under the capacity alone with all that items can add, both
-        scaled and relative; multiplier of the capacity; price of the cut where no change of side costs anything under
-        it, else 0.
+        scaled and relative; multiplier of the capacity.
     items : how many items may enter, -1 for any number.
     work : after about how many states to return.
     """
     steps, costs, rises = changes
-    room, scale, cut, plain, slope, price = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    room, scale, cut, plain, slope = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     while True:
         goal = scale * (state[BEST] + 1)
-        while state[NEXT] < len(steps) and costs[state[NEXT], 1] > plain - _at_capacity(goal, cut, price):
+        while state[NEXT] < len(steps) and costs[state[NEXT], 1] > plain - goal:
             state[NEXT] += 1
         item = state[NEXT]
         if item == len(steps) or costs[item, 0] > cut - goal or state[COUNT] == 0:
@@ -78,7 +77,6 @@ def expand(
         count, value, weight, cost = state[COUNT], steps[item, 0], steps[item, 1], costs[item, 0]
         _improve(source, state, value, weight, room)
         goal = scale * (state[BEST] + 1)
-        full = _at_capacity(goal, cut, price)
         # Whatever is not the end of a solution has to take another item.
         least = costs[item + 1, 0] if item + 1 < len(steps) else np.int64(2**62)
         # Relative to the free capacity: scale * value + slope * (room - weight) + what later items can add.
@@ -105,7 +103,7 @@ def expand(
             if v <= top:
                 continue
             top = v
-            if loss + least > cut - goal or scale * v - slope * w + base < full:
+            if loss + least > cut - goal or scale * v - slope * w + base < goal:
                 continue
             target[VALUE, kept], target[WEIGHT, kept], target[LOSS, kept] = v, w, loss
             target[BITS, kept], target[LINK, kept] = b, link
@@ -118,15 +116,6 @@ def expand(
         state[USED] += 1
         state[ITEMS] += 1
         state[NEXT] += 1
-
-
-@no_refcount
-def _at_capacity(goal: int, cut: int, price: int) -> int:
-    # Where values are made of weights and of what the cut counts alone, a solution that reaches the goal is counted
-    # often enough that it is at least so much if its free capacity is filled: the bound less a whole number of prices.
-    if price == 0 or cut < goal:
-        return goal
-    return cut - price * ((cut - goal) // price)
 
 
 @compiled

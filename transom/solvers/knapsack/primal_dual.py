@@ -18,7 +18,7 @@ from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import core, residues, sharpening
 from transom.solvers.knapsack.incumbent import first_incumbent
 from transom.solvers.knapsack.incumbent import warm_up as warm_up_greedy
-from transom.solvers.knapsack.remainder import Within, within
+from transom.solvers.knapsack.remainder import Remainder, remainder
 from transom.solvers.knapsack.residues import ResidueSearch
 from transom.solvers.knapsack.sharpening import STATE, sharpen
 from transom.solvers.knapsack.thinning import keep, lower_half
@@ -94,8 +94,8 @@ class PrimalDual(TakesAll):
         # To sort the items cannot be cut short.
         if budget.done() or budget.short(_PER_ITEM * len(problem)):
             return
-        whole = reduce(problem)
-        part: Reduced | Within = whole
+        reduced = reduce(problem)
+        part: Reduced | Remainder = reduced
         states = self._states(part, budget)
         residues: ResidueSearch | None = None
         turn = 0
@@ -115,21 +115,23 @@ class PrimalDual(TakesAll):
             if turn < len(_TURNS):
                 room = max(1, min(_ROOMS[turn], self.memory * 2**20 // STATE))
                 if residues is None and budget.seconds_left() > _PER_ITEM_BY_RESIDUES * len(problem):
-                    residues = ResidueSearch(whole)
+                    residues = ResidueSearch(reduced)
                 if residues is not None and residues.promising(budget):
                     residues.grow(budget, room)
                     if budget.done():
                         return
-                turn = turn + 1 if sharpen(whole, budget, room, pairs=turn == 0) else len(_TURNS)
+                turn = turn + 1 if sharpen(reduced, budget, room, pairs=turn == 0) else len(_TURNS)
                 if budget.done():
                     return
                 states.improve(part.best(int(budget.value or 0)))
-                rest = within(whole, int(budget.value or 0))
-                if rest is not None and 2 * len(rest.values) <= len(part.values):
+                rest = remainder(reduced, int(budget.value or 0))
+                # What all fits is settled under the cut.
+                few = rest is not None and 2 * len(rest.values) <= len(part.values)
+                if rest is not None and few and int(rest.weights.sum()) > rest.capacity:
                     part = rest
                     states = self._states(part, budget)
 
-    def _states(self, part: Reduced | Within, budget: Budget) -> States:
+    def _states(self, part: Reduced | Remainder, budget: Budget) -> States:
         return States(part, part.best(int(budget.value or 0)), self.memory * 2**20, self.thin, budget.clock)
 
 
@@ -151,7 +153,7 @@ class States:
 
     def __init__(
         self,
-        reduced: Reduced | Within,
+        reduced: Reduced | Remainder,
         incumbent: int,
         memory: int,
         thin: bool = True,

@@ -23,23 +23,25 @@ class Remainder:
 
     Parameters
     ----------
+    reduced : the problem.
     values, weights : of the items or of bundles of equal items, > 0, shape ``(m,)``.
     copies : how many items each one stands for, shape ``(m,)``.
     capacity : what is left of the capacity, in units of the weights.
-    best : value of the best solution known, in units of the values and without the fixed items; rounded down.
+    known : value of the best solution known, in units of the values and without the fixed items; rounded down.
     kind : which different item each one is made of, shape ``(m,)``.
-    items : positions in the original problem, shape ``(k,)``.
+    items : positions in the reduced problem, shape ``(k,)``.
     kinds, ranks : of each of these items, its kind and its number among the equal ones, shape ``(k,)``.
-    taken : the original items that are fixed in, bool, shape ``(n,)``.
-    value : what those are worth, in the original units.
+    taken : the items of the reduced problem that are fixed in, bool.
+    value : what those are worth, in its units.
     unit : the common divisor of the values.
     """
 
+    reduced: Reduced
     values: IntArray
     weights: IntArray
     copies: IntArray
     capacity: int
-    best: int
+    known: int
     kind: IntArray
     items: IntArray
     kinds: IntArray
@@ -49,65 +51,20 @@ class Remainder:
     unit: int
 
     def solution(self, chosen: BoolArray) -> BoolArray:
-        """The choice among the original items, shape ``(n,)``."""
-        solution = self.taken.copy()
+        """The solution of the problem for a choice, shape ``(n,)``."""
+        taken = self.taken.copy()
         counts = np.zeros(int(self.kinds.max(initial=-1)) + 1, np.int64)
         np.add.at(counts, self.kind[chosen], self.copies[chosen])
-        solution[self.items[self.ranks < counts[self.kinds]]] = True
-        return solution
-
-    def value_of(self, value: int) -> int:
-        """A value or bound here in terms of the original problem."""
-        return self.value + self.unit * int(value)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Within:
-    """A remainder in terms of the problem: what a solver of knapsacks asks a reduced problem for.
-
-    Parameters
-    ----------
-    reduced : the problem.
-    rest : what is left of it.
-    """
-
-    reduced: Reduced
-    rest: Remainder
-
-    @property
-    def values(self) -> IntArray:
-        """Of the remainder."""
-        return self.rest.values
-
-    @property
-    def weights(self) -> IntArray:
-        """Of the remainder."""
-        return self.rest.weights
-
-    @property
-    def capacity(self) -> int:
-        """Of the remainder."""
-        return self.rest.capacity
-
-    def solution(self, chosen: BoolArray) -> BoolArray:
-        """The solution of the problem for a choice, shape ``(n,)``."""
-        return self.reduced.solution(self.rest.solution(chosen))
+        taken[self.items[self.ranks < counts[self.kinds]]] = True
+        return self.reduced.solution(taken)
 
     def value_of(self, value: int) -> int:
         """A value or bound in terms of the problem; solutions that are fixed out are no better than the best one."""
-        return self.reduced.value_of(self.rest.value_of(value))
+        return self.reduced.value_of(self.value + self.unit * int(value))
 
     def best(self, value: int) -> int:
         """What a value of the problem is here, rounded down."""
-        return (self.reduced.best(value) - self.rest.value) // self.rest.unit
-
-
-def within(reduced: Reduced, value: int) -> Within | None:
-    """What is left of a problem with a solution of that value; None where nothing is, or all of it fits."""
-    rest = remainder(reduced, reduced.best(value))
-    if rest is None or int(rest.weights.sum()) <= rest.capacity:
-        return None
-    return Within(reduced, rest)
+        return (self.reduced.best(value) - self.value) // self.unit
 
 
 def scale(largest: float) -> int:
@@ -123,16 +80,16 @@ def scale(largest: float) -> int:
     return int(_STEPS * 2 ** int(np.floor(np.log2(room)))) if room >= 1 else 2 ** int(np.log2(room * _STEPS))
 
 
-def remainder(reduced: Reduced, best: int) -> Remainder | None:
+def remainder(reduced: Reduced, known: int) -> Remainder | None:
     r"""Fix the items that no better solution changes, and divide what is left by common divisors.
 
     By the Lagrangian bound :math:`L = \mu W + \sum_j \max(0, v_j - \mu w_j)` with the efficiency
     :math:`\mu` of the break item: an item changes sides in a better solution only if
-    :math:`L - |v_j - \mu w_j|` exceeds ``best``. All numbers are whole ones after multiplication.
+    :math:`L - |v_j - \mu w_j|` exceeds that solution. All numbers are whole ones after multiplication.
 
     Parameters
     ----------
-    best : value of the best solution known.
+    known : value of the best solution of the problem that is known.
 
     Returns
     -------
@@ -141,12 +98,12 @@ def remainder(reduced: Reduced, best: int) -> Remainder | None:
     items = np.arange(len(reduced.items))
     taken = np.zeros(len(items), np.bool_)
     values, weights, capacity = reduced.values, reduced.weights, reduced.capacity
-    value, unit = 0, 1
+    value, unit, best = 0, 1, reduced.best(known)
     while True:
         fits = weights <= capacity
         items, values, weights = items[fits], values[fits], weights[fits]
         if not len(items):
-            return _bundled(items, values, weights, capacity, best, taken, value, unit) if best < 0 else None
+            return _bundled(reduced, items, values, weights, capacity, best, taken, value, unit) if best < 0 else None
         sides = _sides(values, weights, capacity, best)
         if sides is None:
             return None
@@ -164,7 +121,7 @@ def remainder(reduced: Reduced, best: int) -> Remainder | None:
             values, weights, capacity = values // factor, weights // divisor, capacity // divisor
             unit, best = unit * factor, best // factor
         elif free.all():
-            return _bundled(items, values, weights, capacity, best, taken, value, unit)
+            return _bundled(reduced, items, values, weights, capacity, best, taken, value, unit)
 
 
 def _sides(values: IntArray, weights: IntArray, capacity: int, best: int) -> tuple[BoolArray, BoolArray] | None:
@@ -187,8 +144,8 @@ def _sides(values: IntArray, weights: IntArray, capacity: int, best: int) -> tup
 
 
 def _bundled(
-    items: IntArray, values: IntArray, weights: IntArray, capacity: int, best: int, taken: BoolArray, value: int,
-    unit: int,
+    reduced: Reduced, items: IntArray, values: IntArray, weights: IntArray, capacity: int, best: int,
+    taken: BoolArray, value: int, unit: int,
 ) -> Remainder:  # fmt: skip
     order = np.lexsort((values, weights))
     new = np.ones(len(items), np.bool_)
@@ -197,8 +154,20 @@ def _bundled(
     if _ALIKE * len(starts) > len(items):
         every, ones = np.arange(len(items)), np.ones(len(items), np.int64)
         return Remainder(
-            values, weights, ones, capacity, best, every, items, every, np.zeros_like(every), taken, value, unit
-        )
+            reduced,
+            values,
+            weights,
+            ones,
+            capacity,
+            best,
+            every,
+            items,
+            every,
+            np.zeros_like(every),
+            taken,
+            value,
+            unit,
+        )  # fmt: skip
     items, kinds = items[order], np.cumsum(new) - 1
     ranks = np.arange(len(items)) - starts[kinds]
     kind, copies = [], []
@@ -212,6 +181,6 @@ def _bundled(
     of_kind, of_copies = np.array(kind, np.int64), np.array(copies, np.int64)
     first = order[starts]
     return Remainder(
-        values[first][of_kind] * of_copies, weights[first][of_kind] * of_copies, of_copies, capacity, best, of_kind,
-        items, kinds, ranks, taken, value, unit,
+        reduced, values[first][of_kind] * of_copies, weights[first][of_kind] * of_copies, of_copies, capacity, best,
+        of_kind, items, kinds, ranks, taken, value, unit,
     )  # fmt: skip

@@ -26,7 +26,6 @@ from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import residue_core as core
-from transom.solvers.knapsack.cut_core import subsets
 from transom.stop import Budget, Stop
 
 _CELLS = 2**15  # of residues, for each of which the bound is known
@@ -34,7 +33,6 @@ _CHUNK = 500_000  # states between two looks at the clock
 _WORK = 200  # states that a search looks at, for each that it may keep
 _CLOSES = 0.25  # share of the gap that the bound closes where the search is worth it
 _LARGEST = 2.0**42  # sums below this are exact far below a unit, also times the number of cells
-_FRONT, _BETTER = 4, 1.05  # most items that are looked at first, and by how much the bound is better without each
 
 
 class ResidueSearch:
@@ -65,23 +63,12 @@ class ResidueSearch:
         steps = np.stack((sign * reduced.values, sign * reduced.weights), axis=1)
         residues = steps[:, 1] % weight
         self._numbers = np.array([room, weight, slope])
-        # First the few items that would spoil the bound, then what a good solution may well change.
         others = np.arange(len(order)) != self._broken
-        front = _spoilers(residues, costs, others, room, weight)
-        others[front] = False
         self._first: FloatArray = core.slopes(residues[others], costs[others], weight, slope, _CELLS)
-        through = np.full(len(order), np.inf)
-        self._closed = np.inf
-        for some in range(1 << len(front)):
-            taken = front[[bool(some >> bit & 1) for bit in range(len(front))]]
-            paid, left = float(costs[taken].sum()), room - int(residues[taken].sum())
-            self._closed = min(self._closed, paid + core.least(left % weight, weight, self._first))
-            rest = (left - residues) % weight
-            at = rest * _CELLS // weight
-            of_rest = np.minimum(rest * self._first[0, at], (weight - rest) * self._first[1, at])
-            through = np.minimum(through, paid + costs + of_rest)
-        through[front] = -1.0
-        self._front = len(front)
+        self._closed = core.least(room % weight, weight, self._first)
+        rest = (room - residues) % weight
+        at = rest * _CELLS // weight
+        through = costs + np.minimum(rest * self._first[0, at], (weight - rest) * self._first[1, at])
         self._order = np.argsort(through)
         self._order = self._order[self._order != self._broken]
         self._through, self._costs = through[self._order], costs[self._order]
@@ -104,21 +91,16 @@ class ResidueSearch:
         """
         self._tables = []
         bits = np.zeros(64, np.int64)
-        lists = np.zeros((2, 4, max(4 << self._front, min(4096, 2 * most))), np.int64)
+        lists = np.zeros((2, 4, max(4, min(4096, 2 * most))), np.int64)
         state = np.zeros(core.FIELDS, np.int64)
-        # The break item is on either side, and so are those in front.
-        known = self._front + 1
-        own = [[self._reduced.values[self._broken], self._reduced.weights[self._broken]]]
-        begin = subsets(np.concatenate((np.array(own, np.int64), self._steps[: self._front])))
-        lists[0, core.VALUE, : 1 << known], lists[0, core.WEIGHT, : 1 << known] = begin[0], begin[1]
-        lists[0, core.BITS, : 1 << known] = begin[2]
-        state[core.COUNT], state[core.USED], state[core.NEXT] = 1 << known, known, self._front
-        bits[:known] = np.arange(-1, self._front)
+        # The break item is on either side, and does not fit where nothing else changes.
+        lists[0, :, 1] = self._reduced.values[self._broken], self._reduced.weights[self._broken], 1, 0
+        state[core.COUNT], state[core.USED] = 2, 1
+        bits[0] = -1
         state[core.BEST] = self._reduced.best(int(budget.value or 0)) - self._value
-        for value, weight, flags in begin.T.tolist():
-            if weight <= self._numbers[0] and value > state[core.BEST]:
-                state[core.BEST] = value
-                budget.found(self._solution(flags, 0, bits))
+        if state[core.BEST] < 0:
+            state[core.BEST] = 0
+            budget.found(self._reduced.solution(self._chosen))
         tables, given_up = self._first, -np.inf
         while state[core.WORK] < _WORK * most:
             why = core.expand(lists, state, bits, self._steps, self._through, tables, self._numbers, _CHUNK)
@@ -163,16 +145,6 @@ class ResidueSearch:
                 of_flags, of_link, items = self._tables[table - 1]
                 flags, link = int(of_flags[link]), int(of_link[link])
         return self._reduced.solution(chosen)
-
-
-def _spoilers(residues: IntArray, costs: FloatArray, others: BoolArray, room: int, weight: int) -> IntArray:
-    """The items without which the bound is much better: taken any number of times, as it allows, one can spoil it."""
-    places = np.flatnonzero(others & (residues > 0))
-    x = residues[places]
-    tents = np.where(x <= room, room * (costs[places] / x), (weight - room) * (costs[places] / (weight - x)))
-    few = np.argsort(tents)[: _FRONT + 1]
-    gains = np.flatnonzero(tents[few[1:]] > _BETTER * tents[few[:-1]])
-    return places[few[: gains[-1] + 1]] if len(gains) else places[:0]
 
 
 def warm_up() -> None:

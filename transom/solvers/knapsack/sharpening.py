@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 
-from transom.models.arrays import BoolArray, IntArray
+from transom.models.arrays import IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import cut_core as core
 from transom.solvers.knapsack.cardinality import Cut, cuts
-from transom.solvers.knapsack.levels import Counts, counts, levels_of
-from transom.solvers.knapsack.remainder import Remainder, Within, remainder
+from transom.solvers.knapsack.remainder import Remainder, remainder
 from transom.solvers.knapsack.thinning import keep, lower_half
 from transom.stop import Budget, Stop
 
@@ -22,7 +18,6 @@ STATE = 320  # bytes that a state may take in all: twice two buffers
 _HALF = 14  # items of which all choices are listed
 _TRIES = 12  # of choices of such items
 _WORK = 500  # states that a search looks at, for each that it may keep
-_WAYS = 32  # most numbers of items of two levels that are tried
 _REARRANGED = 5e-10  # what it takes to rearrange a byte of the states, by and large [s]
 _PER_ITEM = 2e-6  # what it takes to prepare a search, by and large [s]
 
@@ -45,114 +40,32 @@ def sharpen(reduced: Reduced, budget: Budget, room: int, pairs: bool) -> bool:
     """
     if budget.seconds_left() < _PER_ITEM * len(reduced.items):
         return False
-    rest = remainder(reduced, reduced.best(int(budget.value or 0)))
+    rest = remainder(reduced, int(budget.value or 0))
     if rest is None or not len(rest.values):
         if rest is not None:
-            budget.found(reduced.solution(rest.taken))
+            budget.found(rest.solution(np.zeros(0, np.bool_)))
         budget.prove(int(budget.value or 0))
         return False
-    levels = levels_of(rest.values, rest.weights)
-    both = cuts(rest, levels)
+    both = cuts(rest)
     if both is None:
         return False
     bounds = [cut.bound // cut.steps for cut in both]
     for number, cut in enumerate(both):
-        _prove(reduced, rest, bounds, budget)
-        search = CutSearch(reduced, rest, _under_cut(rest, cut), budget)
+        _prove(rest, bounds, budget)
+        search = CutSearch(rest, cut, budget)
         if pairs:
             search.pair_at_random()
         if budget.done():
             return True
         bounds[number] = search.grow(room)
-    _prove(reduced, rest, bounds, budget)
-    if levels is not None and not budget.done():
-        _count(reduced, rest, counts(rest, levels), budget, room, pairs)
+    _prove(rest, bounds, budget)
     return True
 
 
-def _count(reduced: Reduced, rest: Remainder, ways: Iterator[Counts], budget: Budget, room: int, pairs: bool) -> None:
-    """Search by numbers of items of two levels, which settles what no cut does: those few items that may change."""
-    own, open_bound = Within(reduced, rest), -1
-    for number, way in enumerate(ways):
-        if max(open_bound, way.bound) <= own.best(int(budget.value or 0)):
-            _prove(reduced, rest, [], budget)
-            return
-        if number == _WAYS:
-            return
-        search = CutSearch(reduced, rest, _of_counts(rest, way), budget)
-        if pairs:
-            search.pair_at_random()
-        if budget.done():
-            return
-        open_bound = max(open_bound, search.grow(room))
-        if budget.done():
-            return
-
-
-def _prove(reduced: Reduced, rest: Remainder, bounds: list[int], budget: Budget) -> None:
+def _prove(rest: Remainder, bounds: list[int], budget: Budget) -> None:
     # Solutions that are fixed out are no better than the best one known.
     known = int(budget.value or 0)
-    budget.prove(max([known, *(reduced.value_of(rest.value_of(bound)) for bound in bounds)]))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Start:
-    """Where a search begins, its items in the order in which they enter.
-
-    Parameters
-    ----------
-    chosen : the choice, shape ``(m,)``.
-    order : the items, shape ``(m,)``.
-    changes, numbers : as :func:`transom.solvers.knapsack.cut_core.expand` takes them.
-    bound : what no solution that is looked for exceeds, times ``steps``.
-    steps : the scale of losses; 0 where they are not of the value.
-    """
-
-    chosen: BoolArray
-    order: IntArray
-    changes: core.Changes
-    numbers: IntArray
-    bound: int
-    steps: int
-
-
-def _of_counts(rest: Remainder, way: Counts) -> _Start:
-    # Only the spare capacity limits the search: a scale of 0 makes every goal 0.
-    order = np.argsort(way.costs, kind="stable")
-    sign = np.where(way.chosen, -1, 1)
-    steps = np.stack((sign * rest.values, sign * rest.weights), axis=1)
-    costs = np.stack((way.costs, np.zeros_like(way.costs)), axis=1)
-    changes = core.Changes(steps[order], costs[order], np.zeros(len(order) + 1, np.int64))
-    return _Start(way.chosen, order, changes, np.array([way.spare, 0, way.spare, 0, 0, 0], np.int64), way.bound, 0)
-
-
-def _under_cut(rest: Remainder, cut: Cut) -> _Start:
-    values, weights = rest.values, rest.weights
-    ratio = values / weights
-    efficient = np.argsort(-ratio, kind="stable")
-    # What the cut leaves open is filled by efficiency, as is everything without a cut.
-    chosen = cut.gains > 0
-    room = rest.capacity - int(weights[chosen].sum())
-    undecided = efficient[cut.gains[efficient] == 0]
-    fitting = int(np.searchsorted(np.cumsum(weights[undecided]), room, side="right"))
-    chosen[undecided[:fitting]] = True
-    place = int(np.searchsorted(np.cumsum(weights[efficient]), rest.capacity, side="right"))
-    slope = round(float(ratio[efficient[place]]) * cut.steps) if place < len(efficient) else 0
-    plain = cut.steps * values - slope * weights
-    sign = np.where(chosen, -1, 1)
-    steps = np.stack((sign * values, sign * weights), axis=1)
-    lost = -sign * plain
-    order = np.lexsort((np.abs(plain), np.abs(cut.gains)))
-    room = rest.capacity - int(weights[chosen].sum())
-    value = int(values[chosen].sum())
-    rises = np.zeros(len(values) + 1, np.int64)
-    rises[:-1] = np.cumsum(np.maximum(0, -lost[order])[::-1])[::-1]
-    bounds = cut.bound - cut.steps * value, slope * room + int(rises[0])
-    # With a slope of at least the cut's, free capacity is worth more than the weights that the values are made of.
-    exact = not cut.gains.any() and slope >= cut.slope
-    numbers = np.array([room, cut.steps, *bounds, slope, cut.price if exact else 0], np.int64)
-    costs = np.stack((np.abs(cut.gains), lost), axis=1)[order]
-    return _Start(chosen, order, core.Changes(steps[order], costs, rises), numbers, cut.bound, cut.steps)
+    budget.prove(max([known, *(rest.value_of(bound) for bound in bounds)]))
 
 
 class CutSearch:
@@ -160,26 +73,48 @@ class CutSearch:
 
     Parameters
     ----------
-    reduced : the problem.
-    rest : what is left of it.
-    at : where the search begins.
+    rest : what is left of the problem.
+    cut : what a solution that is looked for keeps.
     budget : where solutions and bounds go.
     """
 
-    def __init__(self, reduced: Reduced, rest: Remainder, at: _Start, budget: Budget) -> None:
-        self._reduced, self._rest, self._at, self._budget = reduced, rest, at, budget
+    def __init__(self, rest: Remainder, cut: Cut, budget: Budget) -> None:
+        self._rest, self._cut, self._budget = rest, cut, budget
         self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
         self._bits = np.zeros(64, np.int64)
-        self._value = int(rest.values[self._at.chosen].sum())
-        if self._at.numbers[0] >= 0 and self._value > self._best():
-            self._found(self._at.chosen)
+        values, weights = rest.values, rest.weights
+        ratio = values / weights
+        efficient = np.argsort(-ratio, kind="stable")
+        # What the cut leaves open is filled by efficiency, as is everything without a cut.
+        chosen = cut.gains > 0
+        room = rest.capacity - int(weights[chosen].sum())
+        undecided = efficient[cut.gains[efficient] == 0]
+        fitting = int(np.searchsorted(np.cumsum(weights[undecided]), room, side="right"))
+        chosen[undecided[:fitting]] = True
+        place = int(np.searchsorted(np.cumsum(weights[efficient]), rest.capacity, side="right"))
+        slope = round(float(ratio[efficient[place]]) * cut.steps) if place < len(efficient) else 0
+        plain = cut.steps * values - slope * weights
+        sign = np.where(chosen, -1, 1)
+        steps = np.stack((sign * values, sign * weights), axis=1)
+        lost = -sign * plain
+        order = np.lexsort((np.abs(plain), np.abs(cut.gains)))
+        rises = np.zeros(len(values) + 1, np.int64)
+        rises[:-1] = np.cumsum(np.maximum(0, -lost[order])[::-1])[::-1]
+        self._chosen, self._order = chosen, order
+        self._value = int(values[chosen].sum())
+        self._room = rest.capacity - int(weights[chosen].sum())
+        bounds = cut.bound - cut.steps * self._value, slope * self._room + int(rises[0])
+        self._numbers = np.array([self._room, cut.steps, *bounds, slope], np.int64)
+        self._changes = core.Changes(steps[order], np.stack((np.abs(cut.gains), lost), axis=1)[order], rises)
+        if self._room >= 0 and self._value > self._best():
+            self._budget.found(rest.solution(chosen))
 
     def pair_at_random(self) -> None:
         """Combine all choices of a few items with all choices of a few others, first those that cost least."""
         rng = np.random.default_rng(0)
-        inside = np.flatnonzero(self._at.chosen[self._at.order])
-        outside = np.flatnonzero(~self._at.chosen[self._at.order])
-        costs = self._at.changes.costs[:, 0]
+        inside = np.flatnonzero(self._chosen[self._order])
+        outside = np.flatnonzero(~self._chosen[self._order])
+        costs = self._changes.costs[:, 0]
         share = min(_HALF, len(inside)), min(_HALF, len(outside))
         least = costs[min(2 * _HALF, len(costs)) - 1]
         for trial in range(_TRIES):
@@ -191,8 +126,8 @@ class CutSearch:
                 few.append(rng.permutation(side[:near])[:count] if trial else side[:count])
             items = np.concatenate([few[0][::2], few[1][::2], few[0][1::2], few[1][1::2]])
             half = -(-len(few[0]) // 2) + -(-len(few[1]) // 2)
-            one, two = (core.subsets(self._at.changes.steps[some]) for some in (items[:half], items[half:]))
-            value, i, j = core.pair(one[0], one[1], two, self._at.numbers[0])
+            one, two = (core.subsets(self._changes.steps[some]) for some in (items[:half], items[half:]))
+            value, i, j = core.pair(one[0], one[1], two, self._room)
             if value + self._value > self._best():
                 flipped = (
                     items[_bits_of(int(one[2, i]), half)],
@@ -207,8 +142,8 @@ class CutSearch:
         ----------
         most : states; of more, those with the largest loss are given up.
         """
-        at = self._at
-        bound = at.bound // max(at.steps, 1)
+        cut = self._cut
+        bound = cut.bound // cut.steps
         lists = np.zeros((2, 5, min(4096, 2 * most)), np.int64)
         state = np.zeros(core.FIELDS, np.int64)
         state[core.COUNT] = 1
@@ -217,7 +152,7 @@ class CutSearch:
             state[core.BEST] = self._best() - self._value
             left, before = self._budget.iterations_left(), int(state[core.ITEMS])
             items = -1 if left is None else left
-            why = core.expand(lists, state, self._bits, at.changes, at.numbers, items, _CHUNK)
+            why = core.expand(lists, state, self._bits, self._changes, self._numbers, items, _CHUNK)
             self._budget.spend(int(state[core.ITEMS]) - before)
             work = int(state[core.WORK])
             if state[core.IMPROVED]:
@@ -227,7 +162,7 @@ class CutSearch:
                 if given_up < 0:
                     return self._best()
                 # What was given up has lost at least so much.
-                return max(self._best(), (at.bound - given_up) // at.steps) if at.steps else bound
+                return max(self._best(), (cut.bound - given_up) // cut.steps)
             if self._budget.done():
                 return bound
             if why == core.FULL:
@@ -256,10 +191,10 @@ class CutSearch:
     def _pair(self, states: IntArray, state: IntArray) -> None:
         # States with all choices of the next items.
         first, count = int(state[core.NEXT]), int(state[core.COUNT])
-        others = core.subsets(self._at.changes.steps[first : first + _HALF])
-        value, i, j = core.pair(states[core.VALUE, :count], states[core.WEIGHT, :count], others, self._at.numbers[0])
+        others = core.subsets(self._changes.steps[first : first + _HALF])
+        value, i, j = core.pair(states[core.VALUE, :count], states[core.WEIGHT, :count], others, self._room)
         if value + self._value > self._best():
-            more = first + _bits_of(int(others[2, j]), min(_HALF, len(self._at.order) - first))
+            more = first + _bits_of(int(others[2, j]), min(_HALF, len(self._order) - first))
             known = self._trace(int(states[core.BITS, i]), int(states[core.LINK, i]), self._bits)
             self._change(np.concatenate((known, more)))
 
@@ -274,15 +209,12 @@ class CutSearch:
         return np.concatenate(changed)
 
     def _best(self) -> int:
-        return Within(self._reduced, self._rest).best(int(self._budget.value or 0))
+        return self._rest.best(int(self._budget.value or 0))
 
     def _change(self, places: IntArray) -> None:
-        chosen = self._at.chosen.copy()
-        chosen[self._at.order[places]] ^= True
-        self._found(chosen)
-
-    def _found(self, chosen: BoolArray) -> None:
-        self._budget.found(Within(self._reduced, self._rest).solution(chosen))
+        chosen = self._chosen.copy()
+        chosen[self._order[places]] ^= True
+        self._budget.found(self._rest.solution(chosen))
 
 
 def _bits_of(mask: int, length: int) -> IntArray:
