@@ -265,7 +265,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
             raise SpecError(f"specification {spec!r}: expected KEY=VALUE, got {part!r}")
         if key in settings:
             raise SpecError(f"specification {spec!r}: {key!r} is set twice")
-        settings[key] = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+        settings[key] = _inside(value)
     return name, settings
 
 
@@ -280,6 +280,20 @@ def taken_out(spec: str, key: str) -> tuple[str, str | None]:
     parts = _split(spec.partition(":")[2], spec) if settings else []
     kept = ",".join(part for part in parts if part.partition("=")[0] != key)
     return name + (":" + kept if kept else ""), settings.get(key)
+
+
+def listed(text: str) -> list[str]:
+    """Split ``one,[two,of,it],three``; what holds a comma stands in brackets.
+
+    Raises
+    ------
+    SpecError : brackets do not match.
+    """
+    return [_inside(part) for part in _split(text, text)]
+
+
+def _inside(value: str) -> str:
+    return value[1:-1] if value.startswith("[") and value.endswith("]") else value
 
 
 def _split(text: str, spec: str) -> list[str]:

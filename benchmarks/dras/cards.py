@@ -16,12 +16,16 @@ import msgspec
 
 from transom import simulate
 from transom.cli.app import command_line
+from transom.cli.commands.train.dras import OPTIONS
 from transom.cli.output.console import number, print_table
 from transom.errors import DocumentError
 from transom.learned.checkpoints import Card, Checkpoint, find, load, read_card, save_card, shipped_names
-from transom.learned.dras.training.jobsets import compared, how_copied, validated_on
+from transom.learned.dras.training.jobsets import how_copied, validated_on
+from transom.learned.dras.training.plan import SETTINGS, Plan, asked, validation_workloads
+from transom.learned.dras.training.settings import TrainingSettings
 from transom.learned.dras.training.split import split
 from transom.learned.dras.training.validation import AGAINST, Judge, Validation
+from transom.learned.training.settings import read_settings
 from transom.simulation import Schedule
 from transom.traces import Workload, read_swf
 
@@ -47,9 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in arguments.names:
         checkpoint = load(name, "dras")
-        asked = parameters(checkpoint.card.command)
-        workloads, told = validation(trace, asked)
-        judge = Judge(workloads, asked["reward"], asked["bound"])
+        stated, plan = asked(parameters(checkpoint.card.command))
+        workloads, told = validation(trace, plan)
+        settings = TrainingSettings(**stated)
+        judge = Judge(workloads, settings.reward, settings.bound)
         best = validated(checkpoint, judge)
         for spec in arguments.against:
             judge.policies[spec] = judge.judged([replayed(each, spec) for each in workloads])
@@ -72,18 +77,18 @@ def agents() -> list[str]:
 
 
 def parameters(command: str) -> dict[str, Any]:
-    """The options of a command of ``transom train dras``, by name, with their defaults."""
+    """What a command of ``transom train dras`` states of its settings."""
     words = shlex.split(command.removeprefix("transom train dras "))
-    train = command_line(["train", "dras"]).commands["train"].commands["dras"]
-    return dict(train.make_context("dras", words).params)
+    stated = command_line(["train", "dras"]).commands["train"].commands["dras"].make_context("dras", words).params
+    own = {name: value for name, value in stated.items() if value is not None and name in OPTIONS}
+    return {**(read_settings(stated["settings"], SETTINGS) if stated["settings"] else {}), **own}
 
 
-def validation(trace: Workload, asked: dict[str, Any]) -> tuple[list[Workload], str]:
+def validation(trace: Workload, plan: Plan) -> tuple[list[Workload], str]:
     """What snapshots were compared on, and what a card says of it."""
-    parts = split(trace, asked["months"], asked["validation"], asked["overlap"], asked["epoch"])
-    least, most = (float(each) for each in asked["loads"].split("-"))
-    workloads = compared(parts.validation, (least, most), asked["laps"])
-    return workloads, validated_on(parts, how_copied(asked["laps"], asked["loads"]), workloads)
+    parts = split(trace, plan.months, plan.validation, plan.overlap, plan.epoch)
+    workloads = validation_workloads(parts, plan)
+    return workloads, validated_on(parts, how_copied(plan.laps, plan.loads), workloads)
 
 
 def validated(checkpoint: Checkpoint, judge: Judge) -> Validation:

@@ -11,29 +11,33 @@ from pathlib import Path
 from transom.cli.output.console import note
 from transom.errors import SpecError
 
-VARIANTS: dict[str, str] = {
-    "waiting": "--agent ppo --reselect",
-    "growing": "--agent ppo:outlier=25,entropy=-0.03 --learning-rate 0.01 --reward waiting:growth=1,tau=86400,power=5"
-    " --decisions 800000 --validate-every 4 --bound 2.2",
-    "dql": "--agent dql --batch 2048 --validate-every 20 --reselect",
-    "decima": "--agent ppo --levels 1",
-    "slowdown": "--agent ppo --reward slowdown",
-    "eq1": "--agent ppo --reward capability",
-    "eq2": "--agent ppo --reward capacity",
-    "untrained": "--decisions 0",
-    "untrained-reselect": "--decisions 0 --reselect",
+VARIANTS: dict[str, tuple[str, str]] = {
+    "waiting": ("", "keep=no"),
+    "growing": (
+        "--agent ppo:outlier=25,entropy=-0.03 --decisions 800000",
+        "reward=[waiting:growth=1,tau=86400,power=5],learning_rate=0.01,validate_every=4,bound=2.2",
+    ),
+    "dql": ("--agent dql", "batch=2048,validate_every=20,keep=no"),
+    "decima": ("", "levels=1"),
+    "slowdown": ("", "reward=slowdown"),
+    "eq1": ("", "reward=capability"),
+    "eq2": ("", "reward=capacity"),
+    "untrained": ("--decisions 0", ""),
+    "untrained-reselect": ("--decisions 0", "keep=no"),
 }
-"""Options of ``transom train dras`` by the folder that the agents lie in; all else is the default."""
+"""Options and settings of ``transom train dras`` by the folder that the agents lie in; all else is the default."""
 
-MONTHS = ("--months", "1-2", "--validation", "1-3", "--overlap")
+MONTHS = ("--months", "1-2", "--validation", "1-3")
 """Month 3 alone is too light to choose snapshots on."""
 
 
 def command(trace: Path, variant: str, seed: int, out: Path, epoch: int = 0) -> list[str]:
     """Arguments of ``transom`` for one training."""
     place = out / variant / str(seed)
-    options = [*MONTHS, *(["--epoch", str(epoch)] if epoch else []), *shlex.split(VARIANTS[variant])]
-    return ["train", "dras", str(trace), *options, "--seed", str(seed), "--out", str(place)]
+    options, settings = VARIANTS[variant]
+    stated = ["overlap=yes", *([f"epoch={epoch}"] if epoch else []), *([settings] if settings else [])]
+    words = [*MONTHS, *shlex.split(options), "--settings", ",".join(stated), "--seed", str(seed), "--out", str(place)]
+    return ["train", "dras", str(trace), *words]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from msgspec import Meta
 
-from transom._system.settings import Natural, Positive, Rate, Several, Share, check_settings
+from transom._system.settings import Natural, Positive, Rate, Several, Share, check_settings, setting
 from transom.errors import SpecError
 
 pytestmark = pytest.mark.fast
@@ -24,6 +24,8 @@ class Made:
     below: Annotated[float, Meta(gt=0, lt=10)] = 1.0
     most: Positive | None = None
     word: Literal["one", "two"] = "one"
+    units: Annotated[tuple[Several, Several], setting("Units of two layers.", "H,K")] = (4, 4)
+    told: Annotated[float | None, setting("What is told has to be finite.")] = None
     free: float = 0.0
 
 
@@ -39,6 +41,8 @@ class Made:
         ({"below": 10.0}, "made: below must be > 0 and < 10, got 10.0"),
         ({"most": 0}, "made: most must be > 0, got 0"),
         ({"word": "three"}, "made: word must be one of one, two, got 'three'"),
+        ({"units": (4, 1)}, "made: units must be > 1, got (4, 1)"),
+        ({"told": float("nan")}, "made: told must be finite, got nan"),
     ],
 )
 def test_what_is_out_of_its_range_is_refused(changed: dict[str, Any], said: str) -> None:

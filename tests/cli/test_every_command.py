@@ -48,7 +48,7 @@ TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
 """
 EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
 SEEN = "--validation 2 --validation-length 30"
-TRAINING = "--decisions 64 --batch 64 --hidden 8,8 --laps 1 --window 20 --against fcfs-easy"
+TRAINING = "--decisions 64 --settings batch=64,hidden=[8,8],laps=1,window=20,against=fcfs-easy"
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ANSWERS = EXAMPLES / "slurm"

@@ -61,8 +61,8 @@ def generate(folder: Path, _: Path) -> tuple[list[object], str]:
 
 
 def train(folder: Path, trace: Path) -> tuple[list[object], str]:
-    few = ["--decisions", 10**7, "--batch", 50, "--hidden", "8,8", "--window", 20, "--validate-every", 1]
-    return ["train", "dras", trace, *few, "--against", "fcfs-easy", "--out", folder / "out"], "out/*"
+    few = "batch=50,hidden=[8,8],window=20,validate_every=1,against=fcfs-easy"
+    return ["train", "dras", trace, "--decisions", 10**7, "--settings", few, "--out", folder / "out"], "out/*"
 
 
 def ignoring_sigint() -> None:

@@ -72,7 +72,7 @@ def test_killed_and_run_again_it_leaves_the_same_weights(
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, trace: Path, transom: Callable[..., Ran]) -> None:
     for words, message in (
         (("--name", "a/b"), "--name a/b"),
-        (("--learning-rate", "nan"), "learning_rate must be > 0"),
+        (("--learning-rate", "nan"), "--learning-rate: must be <= 1.0, got nan"),
         (("--start", 99), "there are 8"),
         (("--machines", "count=1,cpu=1,memory=1"), "fits on no machine"),
         (("--machines", "count=1,cpu=8"), "memory"),

@@ -7,6 +7,7 @@ import json
 import shlex
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,23 @@ from transom.simulation import simulate
 from transom.simulation.output.metrics import summary
 from transom.traces import Workload, cut, read_swf, write_swf
 
-FEW = shlex.split("--decisions 600 --batch 200 --validate-every 2 --hidden 8,8 --laps 1 --window 20")
-FEW += ["--against", "fcfs-easy", "--against", "sjf-easy"]
-ENDED = ["--agent", "ppo:minibatch=100", *FEW]
+SMALL = {
+    "batch": 200,
+    "validate_every": 2,
+    "hidden": "[8,8]",
+    "laps": 1,
+    "window": 20,
+    "against": "[fcfs-easy,sjf-easy]",
+}
+
+
+def few(*words: str, decisions: int = 600, **settings: object) -> list[str]:
+    """Options of a small training."""
+    text = ",".join(f"{name}={value}" for name, value in {**SMALL, **settings}.items())
+    return ["--decisions", str(decisions), *words, "--settings", text]
+
+
+ENDED = ("--agent", "ppo:minibatch=100")
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +57,14 @@ def test_it_trains_and_what_comes_of_it_schedules(
     trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert run(["train", "dras", trace, *ENDED, "--reselect", "--seed", "3", "--out", str(out), "--json"]) == 0
+    assert run(["train", "dras", trace, *few(*ENDED, keep="no"), "--seed", "3", "--out", str(out), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["decisions"] == 600
     card = checkpoints.read_card(out / "dras-pg.safetensors")
     assert card.weights == told["weights"]
     assert card.command == (
-        "transom train dras small.swf.gz --agent ppo:minibatch=100 --decisions 600 --seed 3 --against fcfs-easy "
-        "--against sjf-easy --laps 1 --reselect --window 20 --hidden 8,8 --batch 200 --validate-every 2 --out DIR"
+        "transom train dras small.swf.gz --agent ppo:minibatch=100 --decisions 600 --seed 3 --settings "
+        "'batch=200,validate_every=2,hidden=[8,8],against=[fcfs-easy,sjf-easy],laps=1,keep=no,window=20' --out DIR"
     )
     assert (card.settings["head"], card.settings["keep"], card.settings["window"]) == (0, 0, 20)
     assert card.cluster == {"nodes": 64}
@@ -63,36 +78,65 @@ def test_it_trains_and_what_comes_of_it_schedules(
 
 
 @pytest.mark.parametrize(
-    ("words", "name"),
+    ("words", "settings", "name"),
     [
-        (["--agent", "dql", "--discount", "0.5"], "dras-dql"),
-        (["--agent", "pg", "--instances", "10", "--decisions", "60"], "dras-pg"),
-        (["--levels", "1", "--reward", "capability"], "decima-pg"),
-        (["--phases", "sampled=1,real=1,synthetic=1", "--phase-jobs", "60"], "dras-pg"),
-        (["--decisions", "0"], "dras-pg"),
-        (["--agent", "pg", "--paper-size", "--hidden", "12,6", "--decisions", "40", "--batch", "20"], "dras-pg"),
-        (["--minutes", "0.00001"], "dras-pg"),
-        (["--months", "1", "--overlap", "--reservation", "head", "--reward", "slowdown"], "dras-pg"),
+        (["--agent", "dql"], {"discount": 0.5}, "dras-dql"),
+        (["--agent", "pg"], {"instances": 10, "decisions": 60}, "dras-pg"),
+        ([], {"levels": 1, "reward": "capability"}, "decima-pg"),
+        ([], {"phases": "[sampled=1,real=1,synthetic=1]", "phase_jobs": 60}, "dras-pg"),
+        ([], {"decisions": 0}, "dras-pg"),
+        (["--agent", "pg"], {"paper_size": "yes", "hidden": "[12,6]", "decisions": 40, "batch": 20}, "dras-pg"),
+        ([], {"minutes": 0.00001}, "dras-pg"),
+        (["--months", "1"], {"overlap": "yes", "reservation": "head", "reward": "slowdown", "name": "mine"}, "mine"),
     ],
 )
-def test_every_way_of_training(trace: str, tmp_path: Path, words: list[str], name: str) -> None:
-    assert run(["train", "dras", trace, *FEW, *words, "--out", str(tmp_path)]) == 0
+def test_every_way_of_training(
+    trace: str, tmp_path: Path, words: list[str], settings: dict[str, Any], name: str
+) -> None:
+    assert run(["train", "dras", trace, *few(*words, **settings), "--out", str(tmp_path)]) == 0
     card = checkpoints.load(tmp_path / f"{name}.safetensors", "dras").card
     assert card.name == name
     assert {path.name for path in tmp_path.glob("*.safetensors")} == {f"{name}.safetensors", STATE}
-    if "--decisions" in words and "0" in words:
+    if settings.get("decisions") == 0:
         assert card.decisions == 0
-    if "--discount" in words:
+    if "discount" in settings:
         assert card.settings["agent"] == "dql:discount=0.5"
-    if "--minutes" in words:
+    if "minutes" in settings:
         assert card.decisions == 200
+
+
+def test_a_file_of_settings_is_what_options_and_texts_are(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.toml"
+    file.write_text(
+        "batch = 200\nvalidate_every = 2\nhidden = [8, 8]\nlaps = 1\nwindow = 20\nkeep = false\n"
+        'against = ["fcfs-easy", "sjf-easy"]\ndecisions = 9\nseed = 3\n'
+    )
+    words = ["train", "dras", trace, *ENDED, "--settings", str(file), "--decisions", "400"]
+    assert run([*words, "--out", str(tmp_path / "file"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["decisions"] == 400  # the option counts
+    card = checkpoints.read_card(tmp_path / "file" / "dras-pg.safetensors")
+    again = shlex.split(card.command.replace("DIR", str(tmp_path / "text")).replace("small.swf.gz", trace))
+    assert run(again[1:]) == 0
+    assert checkpoints.read_card(tmp_path / "text" / "dras-pg.safetensors").weights == card.weights
+    for line, message in (
+        ("laps = 1.5", "laps: expected a whole number, got 1.5"),
+        ("keep = 3", "keep: expected true or false, got 3"),
+        ("reservation = 'tail'", "reservation: expected selected or head, got 'tail'"),
+        ("reserve = 1", "unknown setting 'reserve'"),
+        ("laps", "not TOML"),
+    ):
+        file.write_text(line)
+        assert run([*words, "--out", str(tmp_path / "none")]) == 2
+        assert f"{file}: {message}" in capsys.readouterr().err
 
 
 def test_ctrl_c_and_the_same_command_again(
     trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    words = ["train", "dras", trace, "--agent", "ppo:passes=3", *FEW[2:], "--out", str(out), "--decisions"]
+    words = ["train", "dras", trace, "--agent", "ppo:passes=3", *few()[2:], "--out", str(out), "--decisions"]
     step = Training.step
 
     def pressed(training: Training, share: float) -> dict[str, float]:
@@ -125,7 +169,7 @@ def validation_of(trace: str) -> list[Workload]:
 def test_rules_are_reported_with_every_look_and_stand_on_the_card(
     trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["train", "dras", trace, *ENDED, "--out", str(tmp_path)]) == 0
+    assert run(["train", "dras", trace, *few(*ENDED), "--out", str(tmp_path)]) == 0
     printed, said = capsys.readouterr()
     judged = {}
     for spec in ("fcfs-easy", "sjf-easy"):
@@ -157,7 +201,7 @@ def test_an_agent_that_is_behind_is_not_recommended(
     trace: str, tmp_path: Path, against: str, behind: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Untrained, it is between the two.
-    words = ["train", "dras", trace, *FEW[2:-4], "--decisions", "0", "--against", against, "--out"]
+    words = ["train", "dras", trace, *few(decisions=0, against=against), "--out"]
     assert run([*words, str(tmp_path / "text")]) == 0
     printed = capsys.readouterr().out.splitlines()
     model = tmp_path / "text" / "dras-pg.safetensors"
@@ -183,43 +227,52 @@ def test_an_agent_that_is_behind_is_not_recommended(
 
 
 def test_months_that_are_shared_are_said(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["train", "dras", trace, *FEW[2:], "--decisions", "0", "--months", "1", "--validation", "1", "--overlap"]
+    words = ["train", "dras", trace, *few("--months", "1", "--validation", "1", decisions=0, overlap="yes")]
     assert run([*words, "--out", str(tmp_path)]) == 0
     card = checkpoints.read_card(tmp_path / "dras-pg.safetensors")
     assert card.validated_on.endswith("; trained on as well: month 1")
     assert "Month 1 of the validation: trained on, too." in capsys.readouterr().out
-    assert " --overlap " in card.command
+    assert "overlap=yes" in card.command
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "settings", "message"),
     [
-        (["--agent", "a2c"], "unknown agent 'a2c'"),
-        (["--agent", "ppo:gamma=0.9"], "--agent ppo:gamma=0.9: gamma is stated by --discount"),
-        (["--agent", "dql:learning_rate=1"], "--agent dql:learning_rate=1: learning_rate is stated by --learning-rate"),
-        (["--agent", "ppo:epochs=2"], "--agent ppo:epochs=2: epochs is now passes"),
-        (["--learning-rate", "nan"], "ppo: learning_rate must be from 0 to 1, got nan"),
-        (["--reward", "waiting:growth=-1"], "waiting: growth must be >= 0"),
-        (["--loads", "2-1"], "--loads: expected 0 < A <= B"),
-        (["--loads", "x"], "--loads: expected two numbers"),
-        (["--hidden", "8"], "--hidden: expected two numbers"),
-        (["--window", "1001"], "--window: must be <= 1000, got 1001"),
-        (["--months", "a-b"], "--months: expected months"),
-        (["--months", "99"], "no job was submitted in months 99 to 99"),
-        (["--months", "1"], "--months 1: small: no job was submitted in months 2 to 2, to compare snapshots on; state"),
-        (["--validation", "1"], "--validation 1: no month is left before it to train on; state --months"),
-        (["--months", "1", "--validation", "1"], "would compare snapshots on month 1 of the training, --months 1"),
-        (["--against", "fcfs-esay"], "unknown policy 'fcfs-esay'; did you mean 'fcfs-easy'?"),
-        (["--minutes", "0"], "--minutes must be > 0"),
-        (["--phases", "made-up"], "unknown phase 'made-up'"),
-        (["--device", "nowhere"], "--device nowhere"),
-        (["--paper-size"], "no critic"),
+        (["--agent", "a2c"], {}, "unknown agent 'a2c'"),
+        (["--agent", "ppo:gamma=0.9"], {}, "--agent ppo:gamma=0.9: gamma is stated by discount in --settings"),
+        (["--agent", "dql:learning_rate=1"], {}, "learning_rate is stated by learning_rate in --settings"),
+        (["--agent", "ppo:epochs=2"], {}, "--agent ppo:epochs=2: epochs is now passes"),
+        ([], {"learning_rate": "nan"}, "train dras: learning_rate must be finite, got nan"),
+        ([], {"learning_rate": 2}, "ppo: learning_rate must be from 0 to 1, got 2"),
+        ([], {"reward": "[waiting:growth=-1]"}, "waiting: growth must be >= 0"),
+        ([], {"loads": "2-1"}, "loads: expected 0 < A <= B"),
+        ([], {"loads": "x"}, "loads: expected two numbers"),
+        ([], {"hidden": "8"}, "hidden: expected two numbers"),
+        ([], {"window": 1001}, "train dras: window must be from 1 to 1000, got 1001"),
+        ([], {"batch": 1}, "training: batch must be > 1, got 1"),
+        ([], {"batch": "many"}, "--settings: batch: expected a whole number, got 'many'"),
+        ([], {"width": 3}, "--settings: unknown setting 'width'"),
+        (["--months", "a-b"], {}, "--months: expected months"),
+        (["--months", "99"], {}, "no job was submitted in months 99 to 99"),
+        (["--months", "1"], {}, "--months 1: small: no job was submitted in months 2 to 2, to compare snapshots on"),
+        (["--validation", "1"], {}, "--validation 1: no month is left before it to train on; state --months"),
+        (["--months", "1", "--validation", "1"], {}, "would compare snapshots on month 1 of the training, --months 1"),
+        ([], {"against": "fcfs-esay"}, "unknown policy 'fcfs-esay'; did you mean 'fcfs-easy'?"),
+        ([], {"minutes": 0}, "train dras: minutes must be > 0"),
+        ([], {"phases": "made-up"}, "unknown phase 'made-up'"),
+        ([], {"device": "nowhere"}, "--device nowhere"),
+        ([], {"paper_size": "yes"}, "no critic"),
     ],
 )
 def test_bad_options(
-    trace: str, words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trace: str,
+    words: list[str],
+    settings: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(["train", "dras", trace, *FEW, *words, "--out", str(tmp_path / "new")]) == 2
+    assert run(["train", "dras", trace, *few(*words, **settings), "--out", str(tmp_path / "new")]) == 2
     told = capsys.readouterr().err.splitlines()
     assert message in told[-1]
     assert not (tmp_path / "new").exists()
@@ -230,11 +283,11 @@ def test_folders_that_are_none_or_of_another_training(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("x")
-    assert run(["train", "dras", trace, *FEW, "--out", str(file)]) == 2
+    assert run(["train", "dras", trace, *few(), "--out", str(file)]) == 2
     assert "is a file, not a folder" in capsys.readouterr().err
     out = ["--out", str(tmp_path / "out"), "--decisions", "0"]
-    assert run(["train", "dras", trace, *FEW, *out]) == 0
-    assert run(["train", "dras", trace, *FEW, *out, "--seed", "1"]) == 2
+    assert run(["train", "dras", trace, *few(), *out]) == 0
+    assert run(["train", "dras", trace, *few(), *out, "--seed", "1"]) == 2
     begun = tmp_path / "out" / "training.safetensors"
     assert f"{begun}: was begun with seed 0, not 1; take seed 0, or another folder" in capsys.readouterr().err
 

@@ -5,28 +5,31 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Ran
+from transom._system.settings import fields_of
 from transom.cli.app import command_line
+from transom.cli.commands.train.dras import OPTIONS
 from transom.learned import checkpoints
+from transom.learned.dras.training.plan import SETTINGS as DRAS
 from transom.learned.dras.training.policy_gradient import PolicyGradientSettings
 from transom.learned.dras.training.ppo import PpoSettings
 from transom.learned.dras.training.q_learning import QLearningSettings
-from transom.learned.dras.training.settings import TrainingSettings
 from transom.learned.repair.training_settings import CostTraining, Training
 
 Transom = Callable[..., Ran]
 
-SETTINGS: dict[str, type] = {"nsa": Training, "nsa-cost": CostTraining, "dras": TrainingSettings}
-"""What each training depends on."""
-
-ELSEWHERE = {"dras": {"scheme", "hidden"}, "nsa-cost": {"hidden"}, "nsa": set()}
-"""Settings that an option states in other words: numbers of the scheme one by one, two numbers as a text."""
+SETTINGS: dict[str, Any] = {
+    "nsa": fields_of(Training),
+    "nsa-cost": fields_of(CostTraining),
+    "dras": [field for field in DRAS if field.name in OPTIONS],
+}
+"""What each training depends on, as far as it is an option."""
 
 
 def options(kind: str) -> dict[str, Any]:
@@ -36,34 +39,35 @@ def options(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_every_setting_is_an_option_of_its_name_and_default(kind: str) -> None:
+def test_every_setting_is_an_option_of_its_name_whose_help_states_its_default(kind: str) -> None:
     given = options(kind)
-    for field in fields(SETTINGS[kind]):
-        if field.name == "scheme":
-            continue
+    for field in SETTINGS[kind]:
         option = given[field.name]
         assert option.opts[0] == f"--{field.name.replace('_', '-')}"
-        if field.name not in ELSEWHERE[kind]:
-            default = getattr(option.default, "value", option.default)
-            assert default == field.default, f"{kind}: {field.name}"
-            assert field.default is not MISSING
-    if kind == "nsa-cost":
-        assert given["hidden"].default == ",".join(map(str, CostTraining().hidden))
+        assert option.default is None  # what is not stated is left to the settings
+        if field.default is not None:
+            value = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+            assert f"[default: {value}]" in option.help, f"{kind}: {field.name}"
+
+
+def test_train_dras_has_eight_parameters_and_a_file_for_the_others(transom: Transom) -> None:
+    command = command_line(["train", "dras"]).commands["train"].commands["dras"]
+    own = {each.name for each in command.params} - {"quiet", "verbose", "wide", "help"}
+    assert own == {"trace", "out", "json", "settings", *OPTIONS}
+    assert len(own) == 9
+    text = " ".join(transom("train", "dras", "--help").out.split())
+    for field in DRAS:
+        assert field.name in OPTIONS or f" {field.name}: " in text
 
 
 def test_one_thing_has_one_name() -> None:
     # What all trainings have, and what two of them have.
-    for name in ("out", "seed", "name", "learning_rate", "discount", "device", "threads", "json"):
-        assert {options(kind)[name].opts[0] for kind in SETTINGS} == {f"--{name.replace('_', '-')}"}
+    for name in ("out", "seed", "settings", "json"):
+        assert {options(kind)[name].opts[0] for kind in SETTINGS} == {f"--{name}"}
     for name, kinds in {
         "decisions": ("nsa", "dras"),
-        "save_every": ("nsa", "nsa-cost"),
-        "minibatch": ("nsa", "nsa-cost"),
-        "passes": ("nsa", "nsa-cost"),
-        "streams": ("nsa", "nsa-cost"),
-        "batch": ("nsa-cost", "dras"),
-        "hidden": ("nsa-cost", "dras"),
-        "reward": ("nsa", "dras"),
+        **dict.fromkeys(("name", "learning_rate", "discount", "device", "threads"), ("nsa", "nsa-cost")),
+        **dict.fromkeys(("save_every", "minibatch", "passes", "streams"), ("nsa", "nsa-cost")),
     }.items():
         assert [kind for kind in SETTINGS if name in options(kind)] == list(kinds)
     # The settings of agents, too: none of them goes by another name.
@@ -77,7 +81,7 @@ def test_one_thing_has_one_name() -> None:
 def test_help_shows_defaults(kind: str, transom: Transom) -> None:
     text = " ".join(transom("train", kind, "--help").out.split())
     for name, option in options(kind).items():
-        if option.required or name in ("json", "help", "nodes", "quiet", "verbose", "wide"):
+        if option.required or name in ("json", "help", "settings", "quiet", "verbose", "wide"):
             continue
         # From the option to the next one, whose line begins with a name.
         last = (option.secondary_opts or option.opts)[-1]
@@ -91,8 +95,8 @@ def test_help_of_dras_says_what_agents_take(transom: Transom) -> None:
     text = " ".join(transom("train", "dras", "--help").out.split())
     ppo, pg, dql = PpoSettings(), PolicyGradientSettings(), QLearningSettings()
     assert pg.learning_rate == dql.learning_rate
-    assert f"[default: {ppo.learning_rate:g} for ppo, {pg.learning_rate:g} for pg and dql]" in text
-    assert f"[default: {ppo.discount:g} for ppo, {pg.discount:g} for pg, {dql.discount:g} for dql]" in text
+    assert f"a tenth: {ppo.learning_rate:g} for ppo, {pg.learning_rate:g} for pg and dql." in text
+    assert f"instance: {ppo.discount:g} for ppo, {pg.discount:g} for pg, {dql.discount:g} for dql." in text
 
 
 @pytest.mark.parametrize("name", checkpoints.shipped_names())
@@ -109,7 +113,9 @@ def test_commands_of_cards_are_commands(name: str) -> None:
         (("nsa", "--every=3"), "--every is now --save-every"),
         (("nsa-cost", "--steps", 9), "--steps is now --search-steps"),
         (("nsa-cost", "--every", 9), "--every is now --save-every"),
-        (("dras", "trace.swf", "--every", 9), "--every is now --validate-every"),
+        (("dras", "trace.swf", "--every", 9), "--every is now validate_every in --settings"),
+        (("dras", "trace.swf", "--learning-rate=0.1"), "--learning-rate is now learning_rate in --settings"),
+        (("dras", "trace.swf", "--reselect"), "--reselect is now keep=no in --settings"),
     ],
 )
 def test_old_spellings_say_what_is_meant(words: tuple[object, ...], message: str, transom: Transom) -> None:

@@ -181,7 +181,7 @@ def test_every_agent_of_the_protocol_has_a_training() -> None:
     assert set(VARIANTS) == set(AGENTS)
     words = command(Path("t.swf"), "eq1", 3, Path("out"), 7)
     assert words[:3] == ["train", "dras", "t.swf"]
-    assert words[words.index("--epoch") + 1] == "7"
+    assert words[words.index("--settings") + 1] == "overlap=yes,epoch=7,reward=capability"
     assert words[-4:] == ["--seed", "3", "--out", str(Path("out/eq1/3"))]
 
 

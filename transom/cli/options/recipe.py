@@ -1,50 +1,68 @@
-"""Options made of recipes: their names, ranges, defaults and help stand once, in the fields of the recipe."""
+"""Options made of the fields of recipes and settings: their names, ranges, defaults and help stand once, there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, get_origin
 
-import msgspec
 import typer
 
+from transom._system.settings import Field, fields_of, plain_type
 from transom._system.wording import digits
 from transom.generate.instance_generator import InstanceGenerator, read_parameters
 
 Recipes = Mapping[str, Any]
 """Classes of recipes by what one says to have them, such as ``--family stream``; the last word stands in the help."""
 
-Found = tuple[msgspec.structs.FieldInfo, dict[str, Any]]
+Command = Callable[..., None]
+
+Found = tuple[Field, dict[str, Any]]
 """A field of recipes, and its default in each recipe that has it."""
 
 
-def with_recipes(recipes: Recipes) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_recipes(recipes: Recipes) -> Callable[[Command], Command]:
     """A command whose parameter ``given`` is what is stated of the fields of recipes, by their names in a plan.
 
     Each field that has a description is an option, unless the command has one of its name. What is not stated is not
     given: the recipe has its default.
     """
+    found = _described(recipes)
 
-    def extend(command: Callable[..., None]) -> Callable[..., None]:
+    def given(taken: dict[str, Any]) -> dict[str, Any]:
+        fields = {name: field for name, (field, _) in found.items()}
+        return {
+            fields[name].key: _pair(fields[name], value) if _is_pair(plain_type(fields[name].type)) else value
+            for name, value in taken.items()
+        }
+
+    return with_given({name: field_option(*each, len(recipes)) for name, each in found.items()}, given)
+
+
+def with_given(
+    options: Mapping[str, Parameter], given: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[[Command], Command]:
+    """A command whose parameter ``given`` stands for options, in its place.
+
+    Parameters
+    ----------
+    options : by name; one that the command has itself is left out.
+    given : what the parameter is, from the options that are stated.
+    """
+
+    def extend(command: Command) -> Command:
         own = signature(command, eval_str=True).parameters
-        made = {name: each for name, each in _described(recipes).items() if name not in own}
+        made = {name: each for name, each in options.items() if name not in own}
 
         @wraps(command)
         def extended(**values: Any) -> None:
             taken = {name: values.pop(name) for name in made}
-            given = {
-                field.encode_name: _pair(field, taken[name]) if _is_pair(_type(field)) else taken[name]
-                for name, (field, _) in made.items()
-                if taken[name] is not None
-            }
-            command(given=given, **values)
+            command(given=given({name: value for name, value in taken.items() if value is not None}), **values)
 
-        options = [_option(*found, len(recipes)) for found in made.values()]
         parameters: list[Parameter] = []
         for name, each in own.items():
-            parameters += options if name == "given" else [each.replace(kind=Parameter.KEYWORD_ONLY)]
+            parameters += made.values() if name == "given" else [each.replace(kind=Parameter.KEYWORD_ONLY)]
         vars(extended)["__signature__"] = signature(command).replace(parameters=parameters)
         return extended
 
@@ -60,9 +78,9 @@ def chosen_recipe(recipes: Recipes, word: str, name: str, given: Mapping[str, An
     """
     from transom.errors import SpecError
 
-    fields = {field.encode_name for field in msgspec.structs.fields(recipes[word])}
+    keys = {field.key for field in fields_of(recipes[word])}
     for each in given:
-        if each not in fields:
+        if each not in keys:
             raise SpecError(f"--{each.replace('_', '-')} does not go with {word}")
     made: InstanceGenerator = read_parameters(recipes[word], name, given)
     made.check()
@@ -73,67 +91,62 @@ def _described(recipes: Recipes) -> dict[str, Found]:
     """The fields that have a description, and the default in each recipe that has one."""
     found: dict[str, Found] = {}
     for word, recipe in recipes.items():
-        for field in msgspec.structs.fields(recipe):
-            if _metas(field.type, "description"):
+        for field in fields_of(recipe):
+            if field.stated("description"):
                 found.setdefault(field.name, (field, {}))[1][word.split()[-1].lstrip("-")] = field.default
     return found
 
 
-def _option(field: msgspec.structs.FieldInfo, defaults: Mapping[str, Any], recipes: int) -> Parameter:
-    kind, (about,) = _type(field), _metas(field.type, "description")
+def field_option(field: Field, defaults: Mapping[str, Any], recipes: int = 1) -> Parameter:
+    """The option of a field that has a description.
+
+    Parameters
+    ----------
+    field : its name, type and limits are those of the option.
+    defaults : by recipe.
+    recipes : how many there are; where some have no such field, the help names those that do.
+    """
+    kind, (about,) = plain_type(field.type), field.stated("description")
     if len(defaults) < recipes:
         about = f"{', '.join(defaults)}: {about[0].lower()}{about[1:]}"
+    words = [extra["metavar"] for extra in field.stated("extra")]
     shown = {
-        word: _shown(value) for word, value in defaults.items() if not (value is None or value is False or value == "")
+        word: _shown(value, "," if words else "-")
+        for word, value in defaults.items()
+        if not (value is None or value is False or value == "")
     }
     if shown:
         alike = len({*shown.values()}) == 1 and len(shown) == len(defaults)
         said = [text if alike else f"{word} {text}" for word, text in shown.items()]
         about += f"  [default: {said[0] if alike else ', '.join(said)}]"
-    flag = f"--{field.encode_name.replace('_', '-')}"
-    least = _metas(field.type, "ge")
+    flag = f"--{field.key.replace('_', '-')}"
+    least, most = (
+        [*field.stated("ge"), *(above + 1 for above in field.stated("gt") if kind is int)],
+        field.stated("le"),
+    )
     option = typer.Option(
         flag if kind is not bool or field.default is not None else f"{flag}/--no-{flag[2:]}",
         help=about,
-        min=least[0] if least else None,
-        metavar="A-B" if _is_pair(kind) else None,
+        min=least[0] if least and not _is_pair(kind) else None,
+        max=most[0] if most and not _is_pair(kind) else None,
+        metavar=words[0] if words else "A-B" if _is_pair(kind) else None,
     )
     taken: Any = str if _is_pair(kind) else kind
     return Parameter(field.name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[taken | None, option])
-
-
-def _type(field: msgspec.structs.FieldInfo) -> Any:
-    """The type of a field without limits and None; of one that takes several texts, of one of them."""
-    kind = _bare(field.type)
-    if get_origin(kind) in (None, Literal, tuple):
-        return kind
-    return next(_bare(each) for each in get_args(kind) if each is not type(None))
-
-
-def _bare(kind: Any) -> Any:
-    return _bare(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
-
-
-def _metas(kind: Any, name: str) -> list[Any]:
-    """What the annotations of a type say under a name, those inside too."""
-    inner = [value for each in get_args(kind) for value in _metas(each, name)]
-    if isinstance(kind, msgspec.Meta) and (value := getattr(kind, name)) is not None:
-        return [value, *inner]
-    return inner
 
 
 def _is_pair(kind: Any) -> bool:
     return get_origin(kind) is tuple
 
 
-def _pair(field: msgspec.structs.FieldInfo, text: str) -> tuple[int, int]:
+def _pair(field: Field, text: str) -> tuple[int, int]:
     from transom.errors import SpecError
 
     least, dash, largest = text.partition("-")
     if not dash or not digits(least) or not digits(largest):
-        raise SpecError(f"--{field.encode_name}: expected A-B such as {_shown(field.default)}, got {text!r}")
+        raise SpecError(f"--{field.key}: expected A-B such as {_shown(field.default)}, got {text!r}")
     return int(least), int(largest)
 
 
-def _shown(value: Any) -> str:
-    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _shown(value: Any, between: str = "-") -> str:
+    return between.join(map(str, value)) if isinstance(value, tuple) else str(value)

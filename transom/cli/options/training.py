@@ -7,16 +7,18 @@ An option that is a setting of the training is spelt as the field of its setting
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import Parameter, cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from transom._system.wording import digits
+from transom._system.settings import Field
+from transom.cli.options.recipe import Command, field_option, with_given
 from transom.cli.output.console import note, number, print_json, print_table, progress, remark
+from transom.learned.training.settings import option_of, read_settings, settings_text, typed
 
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
@@ -29,46 +31,59 @@ Out = Annotated[
         "with the same settings resumes.",
     ),
 ]
-Decisions = Annotated[int, typer.Option("--decisions", min=1, help="Number of decisions to learn from.")]
-LearningRate = Annotated[float, typer.Option("--learning-rate", help="Initial learning rate; it falls to a tenth.")]
-Discount = Annotated[float, typer.Option("--discount", help="Discount factor, in (0, 1].")]
-Minibatch = Annotated[int, typer.Option("--minibatch", min=1, help="Minibatch size, in decisions.")]
-Passes = Annotated[int, typer.Option("--passes", min=1, help="Passes over the decisions in each update.")]
 SaveEvery = Annotated[
     int, typer.Option("--save-every", min=1, help="Number of updates between two saves of the state.")
 ]
 Device = Annotated[str, typer.Option("--device", help="Device of PyTorch: cpu, cuda, or auto (cuda if available).")]
-Threads = Annotated[
-    int, typer.Option("--threads", min=1, help="CPU threads of PyTorch. Another number rounds differently.")
-]
 
 
-def settings_of(context: typer.Context, kind: type) -> dict[str, Any]:
-    """Those options of a command that are settings of a training, by the names of its fields."""
-    return {field.name: context.params[field.name] for field in fields(kind) if field.name in context.params}
+def with_settings(known: Sequence[Field], options: Collection[str] | None = None) -> Callable[[Command], Command]:
+    """A command with an option for each setting that has a description, and ``--settings`` for a file of them.
 
+    Its parameter ``given`` is what both state, by name, of the types of the fields; an option counts before the file.
 
-def pair(text: str, option: str) -> tuple[int, int]:
-    """The two numbers of an option such as ``--hidden 32,32``.
-
-    Raises
-    ------
-    SpecError : the text is something else.
+    Parameters
+    ----------
+    known : all settings that a file may state.
+    options : those that are options; by default all. The help of the command lists the others.
     """
-    from transom.errors import SpecError
+    known = [field for field in known if field.stated("description")]
+    shown = [field for field in known if options is None or field.name in options]
+    file = typer.Option("--settings", metavar="FILE.toml|KEY=VALUE,...", help="Settings; options count before them.")
 
-    parts = text.split(",")
-    if len(parts) != 2 or not all(digits(part) for part in parts):
-        raise SpecError(f"{option}: expected two numbers such as 32,32, got {text!r}")
-    return int(parts[0]), int(parts[1])
+    def given(taken: dict[str, Any]) -> dict[str, Any]:
+        source = taken.pop("settings", None)
+        own = {
+            field.name: typed(taken[field.name], field, option_of(field.name)) for field in shown if field.name in taken
+        }
+        return {**(read_settings(source, known) if source is not None else {}), **own}
+
+    made = {field.name: field_option(field, {"": field.default}) for field in shown}
+    made["settings"] = Parameter(
+        "settings", Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, file]
+    )
+
+    def extend(command: Command) -> Command:
+        extended = with_given(made, given)(command)
+        more = [_line(field) for field in known if field not in shown]
+        if more:
+            extended.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), "Keys of --settings:", *more])
+        return extended
+
+    return extend
+
+
+def _line(field: Field) -> str:
+    """A setting in the help of a command that has no option for it."""
+    (about,), default = field.stated("description"), field.default
+    usual = "" if default is None or default == "" else f" [{settings_text({field.name: default})}]"
+    return f"{field.name}: {about}{usual}"
 
 
 def with_old(old: Mapping[str, str]) -> type[TyperCommand]:
     """A command that says of old spellings of its options what they are called now."""
 
     class Command(TyperCommand):
-        spellings: ClassVar[Mapping[str, str]] = old
-
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             from transom.errors import SpecError
 

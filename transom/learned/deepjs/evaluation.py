@@ -11,7 +11,7 @@ from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.deepjs.network import SCHEMA, named
 from transom.learned.deepjs.policy import NetworkPolicy
 from transom.learned.deepjs.training import DeepJsTrainer
-from transom.learned.training.command import training_command
+from transom.learned.training.settings import training_command
 
 MEASURE = "above the bound [%]"
 RULES = ("longest-first", "random", "first-fit")

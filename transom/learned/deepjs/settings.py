@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from transom._system.settings import Natural, Positive, Rate, Several, check_settings
-from transom.errors import SpecError
-from transom.learned.deepjs.network import NETWORKS
+from transom._system.settings import Positive, Rate, Several, check_settings, setting
+from transom.learned.training.settings import Seed
 
 UpdateRule = Literal["code", "text"]
 
@@ -16,35 +15,28 @@ UpdateRule = Literal["code", "text"]
 class Training:
     """The same settings give the same weights on the same machine.
 
-    Parameters
-    ----------
-    update : ``code``: as the public code has it: Adam, the mean over decisions, advantages normalised to mean 0 and
-        deviation 1; ``text``: Algorithm 2 as printed: plain steps along the sum over the decisions of each episode.
-    network : ``code`` or ``paper`` (:data:`~transom.learned.deepjs.network.NETWORKS`).
-    seed : of everything that is random, >= 0.
-    chunks : consecutive jobs of a chunk, > 0; the agent trains on one chunk after another.
-    steps : on each chunk, > 0.
-    episodes : replays of a step, > 1; from their mean, decision by decision, advantages are counted.
-    batch : decisions of an episode that Adam makes a step of, > 0.
-    learning_rate : > 0, at most 1.
-    compare_every : chunks between two comparisons of the network with the best one so far, on all chunks, > 0.
+    ``update`` ``text`` is Algorithm 2 as printed: plain steps along the sum over the decisions of each episode; by
+    ``code`` advantages are normalised to mean 0 and deviation 1. ``network`` is one of
+    :data:`~transom.learned.deepjs.network.NETWORKS`. From the mean of the ``episodes`` of a step, decision by decision,
+    advantages are counted.
 
     Raises
     ------
-    SpecError : a condition above does not hold.
+    SpecError : a setting is out of its range.
     """
 
-    update: UpdateRule = "code"
-    network: str = "code"
-    seed: Natural = 0
-    chunks: Positive = 10
-    steps: Positive = 10
-    episodes: Several = 12
-    batch: Positive = 1000
-    learning_rate: Rate = 1e-3
-    compare_every: Positive = 40
+    update: Annotated[
+        UpdateRule,
+        setting("code: Adam, mean over decisions, advantages normalised. text: Algorithm 2 as printed; it collapses."),
+    ] = "code"
+    network: Annotated[Literal["code", "paper"], setting("code: 6-3-9-18-9-1. paper: 6-3-9-6-1, Table 1.")] = "code"
+    seed: Seed = 0
+    chunks: Annotated[Positive, setting("Consecutive jobs of a chunk.")] = 10
+    steps: Annotated[Positive, setting("Steps on each chunk.")] = 10
+    episodes: Annotated[Several, setting("Replays of a step.")] = 12
+    batch: Annotated[Positive, setting("Decisions of an episode for a step of Adam.")] = 1000
+    learning_rate: Annotated[Rate, setting("It stays the same.")] = 1e-3
+    compare_every: Annotated[Positive, setting("Chunks between comparisons with the best network so far.")] = 40
 
     def __post_init__(self) -> None:
-        if self.network not in NETWORKS:
-            raise SpecError(f"deepjs: network must be one of {', '.join(NETWORKS)}, got {self.network!r}")
         check_settings("deepjs", self)

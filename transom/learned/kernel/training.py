@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
 
-from transom._system.settings import Natural, Positive, check_settings
+from transom._system.settings import Positive, check_settings, setting
 from transom.errors import SpecError
 from transom.learned.checkpoints import Checkpoint, require, save_in
 from transom.learned.kernel.rollouts import bounded_slowdown
 from transom.learned.kernel.scoring import SCHEMA, SLOTS
 from transom.learned.kernel.weights import NETWORK, SHAPES, STARTS, first_weights, kernel_weights, vector_of
+from transom.learned.training.settings import Seed
 from transom.learned.training.state import Arrays, network_arrays, set_network
 from transom.learned.training.trainer import Trainer
 from transom.models.arrays import FloatArray, IntArray
@@ -41,30 +42,23 @@ _Rate = Annotated[float, Meta(gt=0, lt=10)]
 class KernelTraining:
     """Settings of a training.
 
-    Parameters
-    ----------
-    backfill : ``easy``: jobs are backfilled while the picked one waits.
-    generations : at most, > 0.
-    pairs : opposite changes of the weights in a generation, > 0.
-    batch : sequences that each of them schedules, > 0.
-    length : jobs of a sequence, > 0.
-    validation : other sequences that choose the checkpoint, > 0.
-    validate_every : generations between two looks at them, > 0.
-    sigma : standard deviation of the changes, > 0.
-    learning_rate : of Adam at the beginning, > 0; it falls to a tenth.
-    seed : >= 0.
+    Raises
+    ------
+    SpecError : a setting is out of its range.
     """
 
-    backfill: str = "none"
-    generations: Positive = 400
-    pairs: Positive = 16
-    batch: Positive = 12
-    length: Positive = 1024
-    validation: Positive = 100
-    validate_every: Positive = 10
-    sigma: _Rate = 0.1
-    learning_rate: _Rate = 0.03
-    seed: Natural = 0
+    backfill: Annotated[
+        Literal["none", "easy"], setting("Backfill while the picked job waits, as in the test, or not at all.")
+    ] = "none"
+    generations: Annotated[Positive, setting("Number of steps at most.")] = 400
+    pairs: Annotated[Positive, setting("Pairs of opposite changes of the weights tried for a step.")] = 16
+    batch: Annotated[Positive, setting("Sequences that each of them schedules.")] = 12
+    length: Annotated[Positive, setting("Consecutive jobs of a sequence.")] = 1024
+    validation: Annotated[Positive, setting("Other sequences, which choose the checkpoint.")] = 100
+    validate_every: Annotated[Positive, setting("Number of steps between two validations.")] = 10
+    sigma: Annotated[_Rate, setting("Standard deviation of the changes.")] = 0.1
+    learning_rate: Annotated[_Rate, setting("Initial learning rate; it falls to a tenth.")] = 0.03
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         check_settings("kernel", self)

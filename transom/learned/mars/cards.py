@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from transom.errors import SpecError
 from transom.learned.checkpoints import Card, Weights, must, whole
 from transom.learned.kernel.weights import read_weights
@@ -12,7 +10,6 @@ from transom.simulation import make_policy
 SCHEMA = "transom/mars/1"
 """Name and version of the observations."""
 
-Learning = Literal["ppo", "actor-critic"]
 SLOTS = 512
 """The most jobs that a network may be shown."""
 

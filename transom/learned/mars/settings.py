@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from transom._system.settings import Natural, Positive, Several, Share, check_settings
-from transom.learned.mars.cards import SLOTS, Learning
+from transom._system.settings import Positive, Several, Share, check_settings, setting
+from transom.learned.mars.cards import SLOTS
+from transom.learned.training.settings import Minibatch, Passes, Seed
 from transom.simulation import make_policy
 
 _Rate = Annotated[float, Meta(gt=0, lt=10)]
@@ -18,44 +19,37 @@ _Rate = Annotated[float, Meta(gt=0, lt=10)]
 class MarsTraining:
     """Settings of a training.
 
-    Parameters
-    ----------
-    learner : ``ppo``: PPO-clip; ``actor-critic``: one step at a time, as in Algorithm 2.
-    updates : at most, > 0.
-    batch : sequences of an update, > 0.
-    length : jobs of a sequence to learn from, > 1.
-    validation : sequences that choose the snapshot and what the decision maker asks, > 0.
-    validation_length : jobs of those, > 1.
-    validate_every : updates between two looks at them, > 0.
-    slots : how many waiting jobs the network is shown, from 1 to 512.
-    relative_to : a priority rule; the reward is then 1 - slowdown / that of the rule with EASY backfilling. Empty:
-        minus the slowdown, in units of what the network had before training on the validation.
-    learning_rate : of the actor at the beginning, > 0; it falls to a tenth.
-    critic_rate : of the critic, likewise.
-    passes, minibatch : of PPO over the decisions of an update, > 0.
-    clip : of PPO: how far a ratio of chances may move from 1 before it stops counting, > 0.
-    lam : of PPO's generalised advantage estimate, in [0, 1].
-    entropy : weight of PPO's bonus, >= 0.
-    seed : >= 0.
+    ``relative_to`` a rule, the reward is 1 - slowdown / that of the rule with EASY backfilling; without, minus the
+    slowdown, in units of what the network had before training on the validation. ``validation`` sequences choose the
+    snapshot and what the decision maker asks.
+
+    Raises
+    ------
+    SpecError : a setting is out of its range, or there is no such rule.
     """
 
-    learner: Learning = "ppo"
-    updates: Positive = 200
-    batch: Positive = 16
-    length: Several = 256
-    validation: Positive = 20
-    validation_length: Several = 1024
-    validate_every: Positive = 5
-    slots: Annotated[int, Meta(ge=1, le=SLOTS)] = 128
-    relative_to: str = ""
-    learning_rate: _Rate = 1e-3
-    critic_rate: _Rate = 3e-3
-    passes: Positive = 4
-    minibatch: Positive = 512
-    clip: _Rate = 0.2
-    lam: Share = 0.97
-    entropy: Annotated[float, Meta(ge=0, lt=10)] = 0.0
-    seed: Natural = 0
+    learner: Annotated[
+        Literal["ppo", "actor-critic"],
+        setting("PPO with clipped ratios, or an actor-critic that learns from every decision (Algorithm 2)."),
+    ] = "ppo"
+    updates: Annotated[Positive, setting("Number of updates at most.")] = 200
+    batch: Annotated[Positive, setting("Sequences of an update.")] = 16
+    length: Annotated[Several, setting("Consecutive jobs of a sequence.")] = 256
+    validation: Annotated[Positive, setting("Other sequences, which choose weights and what the policy asks.")] = 20
+    validation_length: Annotated[Several, setting("Consecutive jobs of those.")] = 1024
+    validate_every: Annotated[Positive, setting("Number of updates between two validations.")] = 5
+    slots: Annotated[int, Meta(ge=1, le=SLOTS), setting("How many waiting jobs the network is shown.")] = 128
+    relative_to: Annotated[
+        str, setting("Reward sequences relative to a priority rule with EASY backfilling, such as sjf.", "RULE")
+    ] = ""
+    learning_rate: Annotated[_Rate, setting("Initial learning rate; it falls to a tenth.")] = 1e-3
+    critic_rate: Annotated[_Rate, setting("Initial learning rate of the critic; it falls to a tenth.")] = 3e-3
+    passes: Passes = 4
+    minibatch: Minibatch = 512
+    clip: Annotated[_Rate, setting("PPO: how far a ratio of chances may move from 1 before it stops counting.")] = 0.2
+    lam: Annotated[Share, setting("PPO: lambda of the generalised advantage estimate.")] = 0.97
+    entropy: Annotated[float, Meta(ge=0, lt=10), setting("PPO: weight of the entropy bonus.")] = 0.0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         check_settings("mars", self)

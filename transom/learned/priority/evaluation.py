@@ -13,7 +13,7 @@ from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.priority.policy import ROLLOUTS, PriorityRule
 from transom.learned.priority.scorer import SCHEMA, TASK
 from transom.learned.priority.training import PriorityTrainer
-from transom.learned.training.command import training_command
+from transom.learned.training.settings import training_command
 from transom.simulation.placement.bounds import makespan_bound
 from transom.simulation.placement.replay import simulate_tasks
 

@@ -7,33 +7,25 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from transom._system.settings import Above, Natural, Positive, check_settings
+from transom._system.settings import Above, Positive, check_settings, setting
+from transom.learned.training.settings import Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
     """The same settings and the same workload give the same weights on the same machine.
 
-    Parameters
-    ----------
-    seed : of everything that is random, >= 0.
-    generations : of the search, > 0.
-    population : scorers of a generation, > 3.
-    windows : replays of each of them, > 0.
-    chunks : consecutive jobs of a window, > 0.
-    step : standard deviation of the weights at first, > 0.
-
     Raises
     ------
-    SpecError : a condition above does not hold.
+    SpecError : a setting is out of its range.
     """
 
-    seed: Natural = 0
-    generations: Positive = 60
-    population: Annotated[int, Meta(gt=3)] = 16
-    windows: Positive = 150
-    chunks: Positive = 10
-    step: Above = 0.3
+    seed: Seed = 0
+    generations: Annotated[Positive, setting("Generations of the search.")] = 60
+    population: Annotated[int, Meta(ge=4), setting("Scorers of a generation.")] = 16
+    windows: Annotated[Positive, setting("Windows that each of them replays.")] = 150
+    chunks: Annotated[Positive, setting("Consecutive jobs of a window.")] = 10
+    step: Annotated[Above, setting("Standard deviation of the weights at first.")] = 0.3
 
     def __post_init__(self) -> None:
         check_settings("learned-priority", self)

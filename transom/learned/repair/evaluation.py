@@ -9,7 +9,7 @@ from transom.learned.checkpoints import Checkpoint, save_in
 from transom.learned.repair.networks import weights_of
 from transom.learned.repair.scoring import COUNT, EPOCHS, compare, held_out, torch_scores
 from transom.learned.repair.training import RepairTrainer
-from transom.learned.training.command import training_command
+from transom.learned.training.settings import training_command
 
 _ALWAYS = ("network", "decisions", "seed")
 

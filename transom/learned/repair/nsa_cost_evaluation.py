@@ -15,7 +15,7 @@ from transom.learned.repair.nsa_cost_training import CostTrainer, dynamic_window
 from transom.learned.repair.rollouts import collect_rollouts
 from transom.learned.repair.training_settings import CostTraining
 from transom.learned.scorer import ScorerWeights
-from transom.learned.training.command import training_command
+from transom.learned.training.settings import training_command
 from transom.models.allocation import Allocation
 from transom.models.arrays import FloatArray
 from transom.rng import stream

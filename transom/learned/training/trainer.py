@@ -39,6 +39,10 @@ class Trainer(ABC):
     ----------
     curve : the rows so far.
     updates, seconds : how many were made, and how long they took over all starts [s].
+
+    Raises
+    ------
+    SpecError : the time is not > 0.
     """
 
     columns: ClassVar[type]
@@ -57,6 +61,8 @@ class Trainer(ABC):
     """Whether :attr:`seconds` are processor time."""
 
     def __init__(self, settings: Any, folder: Path, subject: str = "", minutes: float | None = None) -> None:
+        if minutes is not None and not minutes > 0:
+            raise SpecError(f"minutes must be > 0, got {minutes:g}")
         self.settings, self.folder, self.subject, self.minutes = settings, folder, subject, minutes
         self.curve: list[Any] = []
         self.updates, self.seconds = 0, 0.0

@@ -81,7 +81,9 @@ def test_parts_overlap_on_demand_alone(months: str | None, validation: str | Non
     assert found.shared == shared
     assert ids(found.training) & ids(found.validation)
     if months and validation:
-        with pytest.raises(SpecError, match=f"would compare snapshots on {shared} of the training, .*--overlap allows"):
+        with pytest.raises(
+            SpecError, match=f"would compare snapshots on {shared} of the training, .*overlap in --settings allows"
+        ):
             split(monthly(), months, validation, False)
     else:
         assert not split(monthly(), months, validation, False).shared

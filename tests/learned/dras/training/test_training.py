@@ -259,7 +259,7 @@ def test_a_state_that_is_none_is_refused(workload: Workload, tmp_path: Path) -> 
         ({"agent": "dql:passes=-1"}, "dql: passes must be > 0, got -1"),
         ({"reward": "joy"}, "unknown reward"),
         ({"batch": 1}, "batch must be > 1, got 1"),
-        ({"hidden": (8, 0)}, "two hidden layers"),
+        ({"hidden": (8, 0)}, "hidden must be > 0"),
     ],
 )
 def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.settings import fields_of
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
 from transom.cli.output.console import check_folder, note, number, print_json, print_table, progress, remark
+from transom.learned.deepjs.settings import Training
 
 if TYPE_CHECKING:
     from transom.learned.deepjs.training import Step
@@ -16,18 +18,11 @@ if TYPE_CHECKING:
 PAPER = "count=5,cpu=64,memory=1"
 
 
-Update = Literal["code", "text"]
-"""How weights follow from episodes."""
-
-
-Layers = Literal["code", "paper"]
-"""Whose network it is."""
-
-
+@train_options.with_settings(fields_of(Training))
 def command(
-    context: typer.Context,
     trace: options.Trace,
     out: train_options.Out,
+    given: dict[str, Any],
     machines: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,29 +31,10 @@ def command(
             help=f"Machines that the tasks are placed on; again for others.  [default: {PAPER}]",
         ),
     ] = None,
-    chunks: Annotated[int, typer.Option("--chunks", min=1, help="Consecutive jobs of a chunk.")] = 10,
     start: Annotated[int, typer.Option("--start", min=0, help="First job that is trained on, from 0.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of jobs that are trained on, at most.")] = 2000,
-    update: Annotated[
-        Update,
-        typer.Option(
-            "--update",
-            help="code: Adam, mean over decisions, advantages normalised. text: Algorithm 2 as printed; it collapses.",
-        ),
-    ] = "code",
-    network: Annotated[
-        Layers, typer.Option("--network", help="code: 6-3-9-18-9-1. paper: 6-3-9-6-1, Table 1.")
-    ] = "code",
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps on each chunk.")] = 10,
-    episodes: Annotated[int, typer.Option("--episodes", min=2, help="Replays of a step.")] = 12,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Decisions of an episode for a step of Adam.")] = 1000,
-    learning_rate: Annotated[float, typer.Option("--learning-rate", help="It stays the same.")] = 1e-3,
-    compare_every: Annotated[
-        int, typer.Option("--compare-every", min=1, help="Chunks between comparisons with the best network so far.")
-    ] = 40,
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "deepjs",
     save_every: train_options.SaveEvery = 20,
-    seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Train the agent of DeepJS by policy gradient, chunk after chunk of the jobs of a trace of tasks.
@@ -70,19 +46,18 @@ def command(
     from transom.cli.options.tasks import read_chunks
     from transom.learned.checkpoints import check_name
     from transom.learned.deepjs.evaluation import evaluate_and_save
-    from transom.learned.deepjs.settings import Training
     from transom.learned.deepjs.training import DeepJsTrainer
     from transom.learned.training.trainer import train
 
     check_name(name)
-    settings = Training(**train_options.settings_of(context, Training))
+    settings = Training(**given)
     (workload,) = read_chunks(trace, machines or [PAPER], None, start, jobs)
     check_folder(out)
     trainer = DeepJsTrainer(settings, workload, out)
     if trainer.curve:
         note(f"{out}: goes on after {len(trainer.curve):,} steps")
     with progress(hidden=json) as bars:
-        task = bars.add_task("deepjs", total=len(trainer.chunks) * steps, completed=len(trainer.curve))
+        task = bars.add_task("deepjs", total=len(trainer.chunks) * settings.steps, completed=len(trainer.curve))
 
         def print_row(row: Step) -> None:
             bars.update(task, completed=row.step)
@@ -96,7 +71,7 @@ def command(
         trainer, name, ["TASKS", *there, *(["--start", str(start)] if start else []), "--jobs", str(jobs)]
     )
     card = checkpoint.card
-    replay = ["transom", "simulate", "TASKS", *there, "--chunks", str(chunks), "--policy"]
+    replay = ["transom", "simulate", "TASKS", *there, "--chunks", str(settings.chunks), "--policy"]
     use = train_options.with_model(replay, "deepjs", path)
     if json:
         print_json({**train_options.facts(card, path, len(trainer.curve)), "rules": card.rules, "use": use})

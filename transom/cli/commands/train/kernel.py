@@ -6,38 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.commands.protocol_rlscheduler import Backfill
+from transom._system.settings import fields_of
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
 from transom.cli.output.console import check_folder, describe, note, print_json, remark
+from transom.learned.kernel.training import KernelTraining
 
 
+@train_options.with_settings(fields_of(KernelTraining))
 def command(
-    context: typer.Context,
     trace: options.Trace,
     out: train_options.Out,
-    backfill: Annotated[
-        Backfill, typer.Option("--backfill", help="Backfill while the picked job waits, as in the test, or not at all.")
-    ] = "none",
+    given: dict[str, Any],
     first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs of the trace.")] = 10_000,
-    generations: Annotated[int, typer.Option("--generations", min=1, help="Number of steps at most.")] = 400,
     minutes: Annotated[
         float, typer.Option("--minutes", help="Stop after so much processor time, even before --generations.")
     ] = 25.0,
-    pairs: Annotated[
-        int, typer.Option("--pairs", min=1, help="Pairs of opposite changes of the weights tried for a step.")
-    ] = 16,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Sequences that each of them schedules.")] = 12,
-    length: Annotated[int, typer.Option("--length", min=1, help="Consecutive jobs of a sequence.")] = 1024,
-    validation: Annotated[
-        int, typer.Option("--validation", min=1, help="Other sequences, which choose the checkpoint.")
-    ] = 100,
-    validate_every: Annotated[
-        int, typer.Option("--validate-every", min=1, help="Number of steps between two validations.")
-    ] = 10,
-    sigma: Annotated[float, typer.Option("--sigma", help="Standard deviation of the changes.")] = 0.1,
-    learning_rate: train_options.LearningRate = 0.03,
-    seed: options.Seed = 0,
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "kernel",
     json: options.Json = False,
     nodes: options.Nodes = None,
@@ -52,17 +36,14 @@ def command(
     import numpy as np
 
     from transom.adapters.rlscheduler import RLScheduler
-    from transom.errors import SpecError
     from transom.learned.checkpoints import check_name, require
-    from transom.learned.kernel.training import KernelTrainer, KernelTraining
-    from transom.learned.training.command import training_command
+    from transom.learned.kernel.training import KernelTrainer
+    from transom.learned.training.settings import training_command
 
     require("transom train kernel", "torch")
     check_name(name)
     check_folder(out)
-    if not minutes > 0:
-        raise SpecError(f"--minutes must be > 0, got {minutes:g}")
-    settings = KernelTraining(**train_options.settings_of(context, KernelTraining))
+    settings = KernelTraining(**given)
     workload, rules = RLScheduler(length=1, first=max(first, 4)).read(trace, nodes)
     for line in describe(workload):
         note(line)
@@ -71,7 +52,7 @@ def command(
     apart = usual.starts(len(workload)) if min(len(workload), usual.first) > 2 * usual.length + 1 else []
     jobs = rules.within(part).arrivals(part)
     trainer = KernelTrainer(settings, jobs, part.cluster.num_nodes, apart, out, minutes)
-    train_options.train_validated(trainer, validate_every, name, generations, "steps", json)
+    train_options.train_validated(trainer, settings.validate_every, name, settings.generations, "steps", json)
     words = training_command("kernel", settings, name).replace(
         "transom train kernel", f"transom train kernel {trace.name}"
     )

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.settings import fields_of
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
 from transom.cli.options.tasks import MachinesOption
 from transom.cli.output.console import check_folder, note, number, print_json, print_table, progress, remark
+from transom.learned.priority.settings import Training
 
 if TYPE_CHECKING:
     from transom.learned.priority.training import Generation
 
 
+@train_options.with_settings(fields_of(Training))
 def command(
-    context: typer.Context,
     trace: options.Trace,
     out: train_options.Out,
+    given: dict[str, Any],
     machines: MachinesOption = None,
-    chunks: Annotated[int, typer.Option("--chunks", min=1, help="Consecutive jobs of a window.")] = 10,
     start: Annotated[int, typer.Option("--start", min=0, help="First job that is trained on, from 0.")] = 0,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Number of jobs that are trained on.  [default: all]")
     ] = None,
-    generations: Annotated[int, typer.Option("--generations", min=1, help="Generations of the search.")] = 60,
-    population: Annotated[int, typer.Option("--population", min=4, help="Scorers of a generation.")] = 16,
-    windows: Annotated[int, typer.Option("--windows", min=1, help="Windows that each of them replays.")] = 150,
-    step: Annotated[float, typer.Option("--step", help="Standard deviation of the weights at first.")] = 0.3,
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "learned-priority",
     save_every: train_options.SaveEvery = 5,
-    seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
     """Train a scorer of tasks and machines on windows of consecutive jobs, by evolution (CMA-ES).
@@ -44,21 +41,20 @@ def command(
     from transom.errors import SpecError
     from transom.learned.checkpoints import check_name
     from transom.learned.priority.evaluation import evaluate_and_save
-    from transom.learned.priority.settings import Training
     from transom.learned.priority.training import PriorityTrainer
     from transom.learned.training.trainer import train
 
     if not machines:
         raise SpecError("train learned-priority needs --machines, such as count=5,cpu=64,memory=1")
     check_name(name)
-    settings = Training(**train_options.settings_of(context, Training))
+    settings = Training(**given)
     (workload,) = read_chunks(trace, machines, None, start, jobs)
     check_folder(out)
     trainer = PriorityTrainer(settings, workload, out)
     if trainer.curve:
         note(f"{out}: goes on after {len(trainer.curve)} generations")
     with progress(hidden=json) as bars:
-        task = bars.add_task("learned-priority", total=generations, completed=len(trainer.curve))
+        task = bars.add_task("learned-priority", total=settings.generations, completed=len(trainer.curve))
 
         def print_row(row: Generation) -> None:
             text = f"above the bound: {100 * row.mean:.2f} %, longest-first {100 * row.longest_first:.2f} %"

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.settings import fields_of
 from transom.cli.options import common as options
 from transom.cli.options import training as train_options
 from transom.cli.options.workflows import CombineOption, GapOption, holds_workflows, read_stream
 from transom.cli.output.console import check_folder, describe, note, number, print_json, remark
+from transom.learned.mars.settings import MarsTraining
 
 if TYPE_CHECKING:
     from transom.traces import Workload
 
 
-Learner = Literal["ppo", "actor-critic"]
-"""How the network learns."""
-
-
+@train_options.with_settings(fields_of(MarsTraining))
 def command(
-    context: typer.Context,
     traces: Annotated[
         list[Path],
         typer.Argument(
@@ -30,52 +28,15 @@ def command(
         ),
     ],
     out: train_options.Out,
-    learner: Annotated[
-        Learner,
-        typer.Option("--learner", help="PPO with clipped ratios, or an actor-critic that learns from every decision."),
-    ] = "ppo",
+    given: dict[str, Any],
     first: Annotated[int, typer.Option("--first", min=1, help="Train on this many first jobs.")] = 10_000,
-    updates: Annotated[int, typer.Option("--updates", min=1, help="Number of updates at most.")] = 200,
     minutes: Annotated[
         float, typer.Option("--minutes", help="Stop after so much processor time, even before --updates.")
     ] = 25.0,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Sequences of an update.")] = 16,
-    length: Annotated[int, typer.Option("--length", min=2, help="Consecutive jobs of a sequence.")] = 256,
-    validation: Annotated[
-        int,
-        typer.Option("--validation", min=1, help="Other sequences, which choose weights and what the policy asks."),
-    ] = 20,
-    validation_length: Annotated[
-        int, typer.Option("--validation-length", min=2, help="Consecutive jobs of those.")
-    ] = 1024,
-    validate_every: Annotated[
-        int, typer.Option("--validate-every", min=1, help="Number of updates between two validations.")
-    ] = 5,
-    slots: Annotated[
-        int, typer.Option("--slots", min=1, max=512, help="How many waiting jobs the network is shown.")
-    ] = 128,
-    relative_to: Annotated[
-        str,
-        typer.Option(
-            "--relative-to",
-            metavar="RULE",
-            help="Reward sequences relative to a priority rule with EASY backfilling, such as sjf.",
-        ),
-    ] = "",
-    learning_rate: train_options.LearningRate = 1e-3,
-    critic_rate: Annotated[
-        float, typer.Option("--critic-rate", help="Initial learning rate of the critic; it falls to a tenth.")
-    ] = 3e-3,
-    passes: train_options.Passes = 4,
-    minibatch: train_options.Minibatch = 512,
-    clip: Annotated[
-        float, typer.Option("--clip", help="PPO: how far a ratio of chances may move from 1 before it stops counting.")
-    ] = 0.2,
-    lam: Annotated[float, typer.Option("--lam", help="PPO: lambda of the generalised advantage estimate.")] = 0.97,
-    entropy: Annotated[float, typer.Option("--entropy", help="PPO: weight of the entropy bonus.")] = 0.0,
-    seed: options.Seed = 0,
     name: Annotated[str, typer.Option("--name", help="Of the checkpoint: OUT/NAME.safetensors.")] = "mars",
-    threads: train_options.Threads = 1,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, help="CPU threads of PyTorch. Another number rounds differently.")
+    ] = 1,
     gap: GapOption = None,
     combine: CombineOption = False,
     json: options.Json = False,
@@ -88,28 +49,24 @@ def command(
     curve. After Ctrl-C the same command resumes where it stopped. With a limit on the time that is reached, results
     depend on the machine. Traces are read by the job rules of RLScheduler. Training needs PyTorch, use does not.
     """
-    from transom.errors import SpecError
     from transom.learned.checkpoints import check_name, require
 
     require("transom train mars", "torch")
     check_name(name)
     check_folder(out)
-    if not minutes > 0:
-        raise SpecError(f"--minutes must be > 0, got {minutes:g}")
 
     import torch
 
-    from transom.learned.mars.settings import MarsTraining
     from transom.learned.mars.training import MarsTrainer
-    from transom.learned.training.command import training_command
+    from transom.learned.training.settings import training_command
 
-    settings = MarsTraining(**train_options.settings_of(context, MarsTraining))
-    part, classes = _read(traces, first, nodes, gap, seed, combine)
+    settings = MarsTraining(**given)
+    part, classes = _read(traces, first, nodes, gap, settings.seed, combine)
     for line in describe(part):
         note(line)
     torch.set_num_threads(threads)
     trainer = MarsTrainer(settings, part, out, minutes)
-    train_options.train_validated(trainer, validate_every, name, updates, "updates", json)
+    train_options.train_validated(trainer, settings.validate_every, name, settings.updates, "updates", json)
     files = " ".join(path.name for path in traces)
     words = training_command("mars", settings, name).replace("transom train mars", f"transom train mars {files}")
     words += "".join(

@@ -56,7 +56,7 @@ def split(workload: Workload, months: str | None, validation: str | None, overla
     if shared and not overlap:
         raise SpecError(
             f"--validation {validation} would compare snapshots on {shared} of the training, --months {months}; "
-            "--overlap allows it"
+            "overlap in --settings allows it"
         )
     training = by_months(workload, *trained, epoch)
     try:
@@ -64,9 +64,7 @@ def split(workload: Workload, months: str | None, validation: str | None, overla
     except ModelError as error:
         if validation is not None:
             raise
-        raise SpecError(
-            f"--months {months}: {error}, to compare snapshots on; state --validation, or --overlap for the same months"
-        ) from None
+        raise SpecError(f"--months {months}: {error}, to compare snapshots on; state --validation or overlap") from None
 
 
 def _whole(workload: Workload) -> Split:
@@ -77,7 +75,7 @@ def _by_jobs(workload: Workload) -> Split:
     number = len(workload)
     kept = int(_TRAINED * number)
     if not 0 < kept < number:
-        raise SpecError(f"{workload.name}: {number} jobs are too few to train and to compare snapshots; take --overlap")
+        raise SpecError(f"{workload.name}: {number} jobs are too few to train and to compare snapshots; take overlap")
     names = f"{workload.name}-jobs-1-{kept}", f"{workload.name}-jobs-{kept + 1}-{number}"
     parts = cut(workload, 0, kept), cut(workload, kept)
     training, validation = (replace(part, name=name) for part, name in zip(parts, names, strict=True))
