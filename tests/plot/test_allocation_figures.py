@@ -17,7 +17,7 @@ from transom import Stop, solve
 from transom.errors import ModelError
 from transom.io import write_documents
 from transom.models import AUTHORS, Allocation, FatTree
-from transom.plot import allocation_figure, anytime, hops_and_waits, save
+from transom.plot import allocation_figure, anytime, hops_and_waits
 from transom.plot.cluster import _BUSY, _IDLE, _colour
 from transom.result import Result
 
@@ -59,7 +59,7 @@ def test_every_node_has_a_cell_of_its_own_in_the_colour_of_its_job(tree: FatTree
         assert [coloured(colours, _colour(job)) for job in (0, 1)] == [4 * bool(held), 6 * bool(held)]
 
 
-def test_large_clusters_show_the_pods_in_which_jobs_get_nodes(tmp_path: Path) -> None:
+def test_large_clusters_show_the_pods_in_which_jobs_get_nodes() -> None:
     tree = FatTree.uniform(5000, 20, 400)
     problem = Allocation(tree, np.arange(900, 5000, 3), np.array([30, 20]))
     owner = problem.from_starts([0, 900])
@@ -68,17 +68,15 @@ def test_large_clusters_show_the_pods_in_which_jobs_get_nodes(tmp_path: Path) ->
     assert len(cells(figure, 1)[0]) == 800
     assert len(cells(allocation_figure(problem, {"a": owner}, every_pod=True), 1)[0]) == 5000
     assert len(cells(allocation_figure(problem, {}), 0)[0]) == 5000, "without a job all are shown"
-    assert save(figure, tmp_path / "cluster.png").stat().st_size > 10_000
 
 
-def test_many_jobs_and_panels(tmp_path: Path) -> None:
+def test_many_jobs_and_panels() -> None:
     problem = Allocation(FatTree.k_ary(12), np.arange(400), np.full(40, 5))
     owner = problem.from_starts(np.arange(0, 200, 5))
     figure = allocation_figure(problem, dict.fromkeys("abcdef", owner), before=False)
     assert len(figure.axes) == 6
     assert len(np.unique([_colour(job) for job in range(40)], axis=0)) == 40
     assert len(figure.legends[0].get_texts()) == 2, "so many jobs are not named"
-    save(figure, tmp_path / "many.svg")
 
 
 def test_cells_of_small_trees_stay_small() -> None:
@@ -98,10 +96,10 @@ def test_what_cannot_be_drawn() -> None:
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
     problem = Allocation(FatTree.k_ary(8), np.arange(0, 120, 2), np.array([9, 7, 5, 5]))
-    return {name: solve(problem, name, Stop(seconds=2)) for name in ("sequential", "sa:steps=200", "scas-dp")}
+    return {name: solve(problem, name, Stop(seconds=600)) for name in ("sequential", "sa:steps=200", "scas-dp")}
 
 
-def test_curves_end_at_the_value_and_fall(results: dict[str, Result], tmp_path: Path) -> None:
+def test_curves_end_at_the_value_and_fall(results: dict[str, Result]) -> None:
     figure = anytime(results, "a window")
     above, below = figure.axes
     labels = above.get_legend_handles_labels()[1]
@@ -115,7 +113,6 @@ def test_curves_end_at_the_value_and_fall(results: dict[str, Result], tmp_path: 
     best = min(float(result.value or 0) for result in results.values())
     gaps = below.get_lines()[0].get_ydata()
     assert gaps[-1] == pytest.approx(100 * (float(results["sequential"].value or 0) / best - 1))
-    save(figure, tmp_path / "anytime.png")
 
 
 def test_last_digits_do_not_fill_the_axis(results: dict[str, Result]) -> None:
@@ -142,12 +139,11 @@ def test_curves_of_a_maximum_and_of_runs_without_a_value(results: dict[str, Resu
         anytime(results, "title", "lowest")
 
 
-def test_hop_costs_and_waits_side_by_side(tmp_path: Path) -> None:
+def test_hop_costs_and_waits_side_by_side() -> None:
     figure = hops_and_waits(["FCFS", "BF", "10 s"], {"a": [9e4, 8e4, 7e4], "b": [9e4, 9e4, 9e4]}, [5, 3, 8], "t", 2)
     costs, waits = figure.axes
     assert [bar.get_height() for bar in waits.patches] == [5, 3, 8]
     assert [line.get_ydata().tolist() for line in costs.get_lines()[:2]] == [[90, 80], [70]]
-    save(figure, tmp_path / "periods.pdf")
     for broken in ({}, {"a": [1.0]}):
         with pytest.raises(ModelError, match="one number per method"):
             hops_and_waits(["FCFS", "BF"], broken, [1, 2], "t")

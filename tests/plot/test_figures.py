@@ -84,14 +84,6 @@ def test_a_short_schedule_of_one_policy_has_fewer_figures(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "magic"), [("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-"), ("svg", b"<?xml")])
-def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, kind: str, magic: bytes) -> None:
-    paths = [save_figures([by_hand()], tmp_path / name, formats=(kind,)) for name in "ab"]
-    for one, other in zip(*paths, strict=True):
-        assert one.read_bytes().startswith(magic)
-        assert one.read_bytes() == other.read_bytes()
-
-
 def test_figures_are_returned_and_shown_in_a_notebook_as_they_are_saved(tmp_path: Path) -> None:
     schedule = by_hand()
     drawn = dict(figures([schedule]))

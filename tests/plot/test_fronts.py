@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,7 +11,7 @@ from matplotlib.figure import Figure
 from transom import Stop, registry, solve
 from transom.errors import ModelError
 from transom.models import ParetoFront, Selection
-from transom.plot import front_figure, parallel, save
+from transom.plot import front_figure, parallel
 from transom.plot.front import _edge
 from transom.plot.front_marks import Chosen, drawn, marks
 
@@ -33,7 +31,7 @@ def window(objectives: int, waiting: bool = False, jobs: int = 11) -> Selection:
 
 
 def front_of(problem: Selection, solver: str = "exhaustive") -> ParetoFront:
-    front = solve(problem, solver, Stop(seconds=10)).solution
+    front = solve(problem, solver, Stop(seconds=600)).solution
     assert isinstance(front, ParetoFront)
     return front
 
@@ -162,15 +160,6 @@ def test_marks_of_rules_that_agree_are_one() -> None:
     assert len(found) == len({point for _, point in chosen.values()})
     assert sorted(", ".join(mark.label for mark in found).split(", ")) == sorted(rules)
     assert len({mark.shape for mark in found}) == len(found)
-
-
-@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
-def test_the_same_figure_gives_the_same_file(kind: str, tmp_path: Path) -> None:
-    problem = window(3)
-    for name in ("a", "b"):
-        figure = front_figure(problem, {"exhaustive": front_of(problem)}, {"knee": ("exhaustive", 0)})
-        save(figure, tmp_path / f"{name}.{kind}")
-    assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

@@ -32,7 +32,7 @@ def test_a_box_covers_exactly_its_area() -> None:
     assert image[0, 0, 0] == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 5), min_size=2, max_size=8, unique=True), st.integers(0, 3), st.integers(1, 4))
 def test_coverage_adds_up(cuts: list[float], low: int, high: int) -> None:
     cuts.sort()

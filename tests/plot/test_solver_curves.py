@@ -77,13 +77,6 @@ def test_the_overshoot_has_its_quantiles_in_milliseconds() -> None:
     assert "limit, 75 ms" in [line.get_label() for line in axes.lines]
 
 
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_the_same_figure_gives_the_same_bytes(kind: str) -> None:
-    one, two = (encoded(targets_reached(LINES, "windows"), kind) for _ in range(2))
-    assert one == two
-    assert one[:4] == (b"%PDF" if kind == "pdf" else b"<?xm")
-
-
 def test_labels_lie_inside_the_figure() -> None:
     lines = {f"a solver with a name that is rather too long {i}": Line(TIMES, [1, 1, 1]) for i in range(9)}
     for figure in (targets_reached(lines, ""), overshoots({name: [0.1] for name in lines}, "", 0.05)):
