@@ -94,6 +94,7 @@ def test_a_click_sorts_and_a_second_one_turns_it_round(page: Any) -> None:
     assert sort_states(page, "comparison-knapsack")[:3] == ["ascending", "none", "none"]
 
 
+@pytest.mark.long
 def test_the_keyboard_sorts_too(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -103,12 +104,14 @@ def test_the_keyboard_sorts_too(page: Any) -> None:
     assert column(page, "comparison-knapsack", 0) == sorted(before, reverse=True)
 
 
+@pytest.mark.long
 def test_what_is_missing_is_sorted_last_both_ways(page: Any) -> None:
     for _ in range(2):
         heading(page, "comparison-knapsack", 11).click()
         assert column(page, "comparison-knapsack", 11)[-1] == "–"
 
 
+@pytest.mark.long
 def test_rows_are_filtered_by_text_and_by_choice(page: Any) -> None:
     controls = page.execute_script("return document.getElementById('failed').closest('.box').previousElementSibling")
     assert controls.get_attribute("class") == "controls"
@@ -128,6 +131,7 @@ def test_rows_are_filtered_by_text_and_by_choice(page: Any) -> None:
     assert [row[3] for row in visible(page, "failed")] == ["crash"]
 
 
+@pytest.mark.long
 def test_an_instance_shows_its_runs_and_curves(page: Any) -> None:
     curves = "return [...document.querySelectorAll('.chart path.value')].map(path => path.getAttribute('d'))"
     first = page.execute_script(curves)
@@ -165,6 +169,7 @@ def values(said: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in (part.rpartition(": ") for part in said.split(", "))}
 
 
+@pytest.mark.long
 def test_a_pointer_reads_the_curves_of_a_figure(page: Any) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -180,6 +185,7 @@ def test_a_pointer_reads_the_curves_of_a_figure(page: Any) -> None:
     assert page.execute_script(READ, holder) == ""
 
 
+@pytest.mark.long
 def test_values_that_are_read_are_those_that_were_drawn(page: Any) -> None:
     """At the end of the budget: the same as in the table."""
     from selenium.webdriver.common.keys import Keys
@@ -192,6 +198,7 @@ def test_values_that_are_read_are_those_that_were_drawn(page: Any) -> None:
         assert said[solver] == pytest.approx(float(gap.split()[-1]), abs=0.02 if solver != "faulty" else 100)
 
 
+@pytest.mark.long
 def test_the_arrow_keys_read_the_curves_of_an_instance(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -208,6 +215,7 @@ def test_the_arrow_keys_read_the_curves_of_an_instance(page: Any) -> None:
     assert page.execute_script(READ, reader) == ""
 
 
+@pytest.mark.long
 def test_a_finger_reads_the_curves(page: Any) -> None:
     size = {"width": 420, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -239,6 +247,7 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "report.html").as_uri()
 
 
+@pytest.mark.long
 def test_a_long_table_is_shown_page_by_page(browser: Any, long_page: str) -> None:
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get(long_page)
@@ -283,6 +292,7 @@ def test_no_name_becomes_markup(browser: Any, long_page: str) -> None:
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.long
 def test_a_bound_is_drawn_beside_the_value(page: Any) -> None:
     lines = page.execute_script(
         "return [...document.querySelectorAll('.chart path.bound')].map(x => x.getAttribute('d'))"
@@ -308,6 +318,7 @@ CONTRAST = """
 """Contrast, after the Web Content Accessibility Guidelines, of a property of elements with the ground behind them."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_can_be_read_in_the_reader_s_scheme(page: Any, scheme: str) -> None:
     feature = {"name": "prefers-color-scheme", "value": scheme}
@@ -325,6 +336,7 @@ def test_all_can_be_read_in_the_reader_s_scheme(page: Any, scheme: str) -> None:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [360, 420, 800, 1400])
 def test_only_tables_scroll_sideways(page: Any, width: int) -> None:
     size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}  # bars of no width
@@ -342,6 +354,7 @@ def test_only_tables_scroll_sideways(page: Any, width: int) -> None:
     assert page.execute_script(boxes) > 0, "what is wider scrolls in its own box"
 
 
+@pytest.mark.long
 def test_letters_of_figures_can_be_read_on_a_phone(page: Any) -> None:
     size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -354,6 +367,7 @@ def test_letters_of_figures_can_be_read_on_a_phone(page: Any) -> None:
     assert sorted(heights)[len(heights) // 2] >= 9, "of a line, in points of the screen"
 
 
+@pytest.mark.long
 def test_paper_gets_everything_and_no_controls(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:

@@ -23,7 +23,7 @@ PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "scontrol", "squeue")
 NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """Runs a command with process numbers of its own; the system ends all that it started, steps and jobs, with it."""
 
-STARTUP = 180.0
+STARTUP = 600.0
 """Longest wait [s] for a cluster that is up."""
 
 

@@ -47,6 +47,7 @@ def test_jobs_run_on_the_nodes_of_the_topology_and_nothing_is_left(
     assert daemons(slurm.folder) == []
 
 
+@pytest.mark.long
 def test_a_killed_controller_and_a_killed_node_come_back(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     job = slurm.submit("sleep 1000", "-N", "1")

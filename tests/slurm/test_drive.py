@@ -83,6 +83,7 @@ def test_jobs_run_on_exactly_the_nodes_of_the_policy(
     assert again.lines[0]["differing"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", [1, 2])
 def test_a_run_that_is_ended_while_a_guardian_starts_leaves_none(
     emulated_slurm: Callable[..., EmulatedSlurm],
@@ -133,6 +134,7 @@ def test_a_dry_run_changes_nothing(
     assert "expected all" in transom("slurm", "run", "--mode", "drive", "--select", "usr=x").err
 
 
+@pytest.mark.long
 def test_what_arrives_held_after_a_kill_is_released_by_the_guardian(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +160,7 @@ def test_what_arrives_held_after_a_kill_is_released_by_the_guardian(
     assert transom("slurm", "replay", drive.audit).status == 0
 
 
+@pytest.mark.long
 def test_it_survives_the_controller_and_offers_no_drained_node(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     slurm.run("scontrol", "update", "nodename=n01", "state=drain", "reason=x")
@@ -177,6 +180,7 @@ def test_it_survives_the_controller_and_offers_no_drained_node(emulated_slurm: C
     assert len({each["JobId"] for each in slurm.completed()}) == len(slurm.completed()) == 6
 
 
+@pytest.mark.long
 def test_each_task_of_an_array_is_driven(
     emulated_slurm: Callable[..., EmulatedSlurm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +202,7 @@ def test_each_task_of_an_array_is_driven(
     assert all(line["same"] for line in drive.lines("followed"))
 
 
+@pytest.mark.long
 def test_a_node_that_dies_is_not_offered_any_more(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     with Drive(slurm, "--select", "all") as drive:
@@ -214,6 +219,7 @@ def test_a_node_that_dies_is_not_offered_any_more(emulated_slurm: Callable[..., 
     assert_accounted(slurm, drive.audit)
 
 
+@pytest.mark.long
 def test_a_job_that_its_user_holds_again_is_left_alone(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=2, leaf=0)
     blocking = slurm.submit("sleep 1000", "-N", "2", "-t", "30")

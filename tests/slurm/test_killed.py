@@ -12,9 +12,9 @@ from tests.slurm.account import assert_accounted
 from tests.slurm.cluster import EmulatedSlurm
 from tests.slurm.driving import Drive, asked_nodes
 
-LONG = 120.0
+LONG = 600.0
 """Longest wait [s] on a machine that is busy."""
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 22))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 22))]
 """Moments at which a run is killed."""
 DRIVE = ("--select", "all", "--lease", "10")
 HELD = ("-H",)
@@ -89,6 +89,7 @@ def test_a_driver_is_killed_at_any_moment(emulated_slurm: Callable[..., Emulated
     drive.dismiss_guardian()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_nudger_is_killed_at_any_moment(emulated_slurm: Callable[..., EmulatedSlurm], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -117,6 +118,7 @@ def test_a_nudger_is_killed_at_any_moment(emulated_slurm: Callable[..., Emulated
     drive.dismiss_guardian()
 
 
+@pytest.mark.long
 def test_a_run_that_hangs_has_no_job_any_more(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     blocking = fill(slurm)
@@ -136,10 +138,12 @@ def test_a_run_that_hangs_has_no_job_any_more(emulated_slurm: Callable[..., Emul
         later = submit_until_taken(slurm, drive)
         slurm.run("scancel", str(begun))
         wait_for_all(slurm, [*jobs, back, *later])
-    assert asked_nodes(drive.audit).keys() == {str(later[-1])}, "what was given back is Slurm's"
+    driven = asked_nodes(drive.audit).keys()
+    assert {str(later[-1])} <= driven <= set(map(str, later)), "what was given back is Slurm's"
     assert_accounted(slurm, drive.audit)
 
 
+@pytest.mark.long
 def test_a_run_that_loses_the_controller_has_no_job_any_more(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     conf = slurm.folder / "seen.conf"
@@ -164,6 +168,7 @@ def test_a_run_that_loses_the_controller_has_no_job_any_more(emulated_slurm: Cal
     assert_accounted(slurm, drive.audit)
 
 
+@pytest.mark.long
 def test_a_controller_that_does_not_answer_is_left_in_peace(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     conf = slurm.folder / "patient.conf"

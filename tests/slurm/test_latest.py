@@ -101,6 +101,7 @@ def test_the_plan_is_slurms(emulated_slurm: Callable[..., EmulatedSlurm], monkey
     }, {job.name: (latest.of(job.name), job.start) for job in waiting}
 
 
+@pytest.mark.long
 def test_small_jobs_do_not_starve_a_large_one(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,6 +253,7 @@ def test_features_in_json() -> None:
     assert group.features is None  # of a group's nodes some may have others
 
 
+@pytest.mark.long
 def test_jobs_with_constraints_are_driven_to_their_nodes(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,17 +58,9 @@ def in_the_background(slurm: EmulatedSlurm, *options: str, ignored: str = "INT")
     return Drive(slurm, *options, by=("sh", "-c", f'trap "" {ignored}; exec "$@"', "sh"))
 
 
-@pytest.mark.parametrize(
-    ("number", "ignored"),
-    [
-        (signal.SIGTERM, "INT"),
-        *(
-            pytest.param(number, ignored, marks=pytest.mark.long)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            for ignored in ("INT", "INT QUIT TERM HUP", "QUIT")
-        ),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("ignored", ["INT", "INT QUIT TERM HUP", "QUIT"])
 def test_a_run_in_the_background_can_be_stopped(
     emulated_slurm: Callable[..., EmulatedSlurm], number: int, ignored: str
 ) -> None:
@@ -86,7 +78,7 @@ def test_a_run_in_the_background_can_be_stopped(
     slurm.wait(lambda: slurm.states()[job] == "COMPLETED", "Slurm starts it", LONG)
 
 
-@pytest.mark.parametrize("runs", [USER, pytest.param(OTHER, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [USER, OTHER])
 def test_a_job_of_somebody_else_strands_nobody(two_users: TwoUsers, runs: str) -> None:
     """Both hand jobs over, and one of them drives the partition without being an operator."""
     slurm, *both = two_users()
@@ -141,18 +133,9 @@ def drain(slurm: EmulatedSlurm, node: str) -> None:
 SLOWLY = {"SchedulerParameters": "defer,batch_sched_delay=4,sched_interval=4,sched_min_interval=1000,bf_interval=4"}
 
 
-@pytest.mark.parametrize(
-    ("mode", "requeue"),
-    [
-        ("drive", requeue_by_user),
-        ("place", requeue_by_user),
-        *(
-            pytest.param(mode, each, marks=pytest.mark.long)
-            for mode in ("drive", "place")
-            for each in (requeue_by_lost_node, requeue_beside_a_restart)
-        ),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["drive", "place"])
+@pytest.mark.parametrize("requeue", [requeue_by_user, requeue_by_lost_node, requeue_beside_a_restart])
 def test_a_requeued_job_is_no_prisoner_of_its_nodes(
     emulated_slurm: Callable[..., EmulatedSlurm], mode: str, requeue: Callable[[EmulatedSlurm, int, str], None]
 ) -> None:
@@ -195,6 +178,7 @@ def followed(drive: Drive, job: int) -> bool:
     return any(line["job"] == str(job) for line in drive.lines("followed"))
 
 
+@pytest.mark.long
 def test_a_run_that_begins_frees_what_was_requeued_meanwhile(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=4, leaf=0)
     with Drive(slurm, "--select", "all") as drive:
@@ -235,7 +219,7 @@ def fill_up(disk: Path, audit: Path) -> None:
     log.close()
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 10))])
 def test_on_a_full_disk_everything_is_given_back(
     emulated_slurm: Callable[..., EmulatedSlurm],
     transom: Callable[..., Ran],
@@ -271,6 +255,7 @@ def test_on_a_full_disk_everything_is_given_back(
         slurm.wait(lambda: [slurm.states()[job] for job in jobs] == ["COMPLETED"] * len(jobs), "they have run", LONG)
 
 
+@pytest.mark.long
 def test_release_works_without_a_log_and_with_a_lock_that_is_held(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +293,7 @@ def test_release_works_without_a_log_and_with_a_lock_that_is_held(
     slurm.wait(lambda: [slurm.states()[job] for job in every] == ["COMPLETED"] * 4, "all have run", LONG)
 
 
+@pytest.mark.long
 def test_a_run_whose_log_is_destroyed_gives_everything_back(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = emulated_slurm(nodes=2, leaf=0)
     blocking, job = fill(slurm), slurm.submit("true", "-H", "-N1", "-t1")
@@ -320,6 +306,7 @@ def test_a_run_whose_log_is_destroyed_gives_everything_back(emulated_slurm: Call
     slurm.wait(lambda: slurm.states()[job] == "COMPLETED", "Slurm starts it", LONG)
 
 
+@pytest.mark.long
 def test_what_another_user_holds_stays_held(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

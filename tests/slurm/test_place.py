@@ -120,7 +120,7 @@ class Stuck:
         self.slurm.wait(lambda: completed(self.slurm, self.jobs), "all jobs have ended", LONG)
 
 
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(i, marks=pytest.mark.long) for i in range(2, 22))])
+@pytest.mark.parametrize("seed", range(22))
 def test_killed_at_any_moment_names_vanish_and_all_jobs_complete(
     emulated_slurm: Callable[..., EmulatedSlurm], seed: int
 ) -> None:
@@ -143,6 +143,7 @@ def test_killed_at_any_moment_names_vanish_and_all_jobs_complete(
     drive.dismiss_guardian()
 
 
+@pytest.mark.long
 def test_release_takes_back_what_two_dead_processes_left(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_where_transom_was_never_started_slurm_has_all_jobs(emulated_slurm: Call
     slurm.wait(lambda: [slurm.states()[job] for job in jobs] == ["COMPLETED"] * 2, "Slurm has run all jobs", LONG)
 
 
+@pytest.mark.long
 def test_jobs_of_the_partition_are_driven(emulated_slurm: Callable[..., EmulatedSlurm]) -> None:
     slurm = with_lua(emulated_slurm, 400)
     jobs = [slurm.submit("true", "-N", str(size), "-t", "1") for size in (1, 4)]

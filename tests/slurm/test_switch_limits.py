@@ -154,6 +154,7 @@ def test_limits_that_do_not_bind_are_none() -> None:
     assert [ids.tolist() for ids in alone] == [[4, 5, 6, 7], [2, 3]]
 
 
+@pytest.mark.long
 def test_a_driven_job_starts_below_so_many_switches(
     emulated_slurm: Callable[..., EmulatedSlurm], transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

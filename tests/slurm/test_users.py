@@ -98,6 +98,7 @@ def assert_as_asked(slurm: EmulatedSlurm, drive: Drive, jobs: list[int]) -> None
     assert {job: ran[job] for job in jobs} == asked
 
 
+@pytest.mark.long
 def test_a_user_drives_places_and_releases_own_jobs_alone(two_users: TwoUsers) -> None:
     slurm, user, other = two_users()
     blocking = slurm.submit("sleep 1000", "-N", "8", "-t", "30")
@@ -181,6 +182,7 @@ def test_jobs_of_others_are_refused_and_order_is_an_operators(two_users: TwoUser
     slurm.wait(lambda: completed(slurm, waiting), "the jobs have ended", LONG)
 
 
+@pytest.mark.long
 def test_no_lock_stays_behind(two_users: TwoUsers) -> None:
     slurm, user, _ = two_users()
     with user.drive("--select", f"user={USER}"):

@@ -99,7 +99,13 @@ def test_no_name_becomes_markup(page: Any) -> None:
     assert page.get_log("browser") == []
 
 
-SETTINGS = [{}, {"load": 130}, {"load": 70}, {"size": 50}, {"accuracy": 100}, {"load": 115, "size": 80, "accuracy": 35}]
+SETTINGS = [
+    *({}, {"load": 115, "size": 80, "accuracy": 35}),
+    *(
+        pytest.param(each, marks=pytest.mark.long)
+        for each in ({"load": 130}, {"load": 70}, {"size": 50}, {"accuracy": 100})
+    ),
+]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
@@ -132,6 +138,7 @@ def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
     wait_for(page, "return document.querySelectorAll('#shown label').length === 3")
 
 
+@pytest.mark.long
 def test_a_replay_leaves_the_page_alive_and_gives_way_to_a_later_one(page: Any) -> None:
     told = page.execute_async_script("""
         const done = arguments[0], slider = document.getElementById("load");
@@ -164,6 +171,7 @@ def test_a_replay_leaves_the_page_alive_and_gives_way_to_a_later_one(page: Any) 
     assert page.get_log("browser") == []
 
 
+@pytest.mark.long
 def test_a_link_shows_the_recorded_replays_at_once_and_then_its_own(page: Any, address: str) -> None:
     page.get("about:blank")
     page.get(f"{address}#shown=sjf-easy%2Cwhat+if&if=120:100:0")
@@ -173,6 +181,7 @@ def test_a_link_shows_the_recorded_replays_at_once_and_then_its_own(page: Any, a
     assert "load 120 %" in page.find_element("id", "whatif-said").text
 
 
+@pytest.mark.long
 def test_outages_leave_no_sliders(browser: Any, out: Path, tmp_path: Path) -> None:  # noqa: F811
     trace, path = str(out.parent / "trace.parquet"), tmp_path / "page.html"
     arguments = [
@@ -210,11 +219,13 @@ def same_nodes(page: Any, out: Path, policy: str) -> None:
         assert [node for first, last in runs for node in range(first, last + 1)] == ids
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES[:2])
 def test_node_ids_are_those_recorded(page: Any, out: Path, policy: str) -> None:
     same_nodes(page, out, policy)
 
 
+@pytest.mark.long
 def test_a_card_says_what_became_of_a_job(page: Any, out: Path) -> None:
     rows = [pl.read_parquet(out / policy / "jobs.parquet") for policy in POLICIES]
     job = rows[0].with_columns(wait=pl.col("start") - pl.col("submit")).sort("wait")["job_id"][-1]
@@ -237,6 +248,7 @@ def test_a_card_says_what_became_of_a_job(page: Any, out: Path) -> None:
     assert state(page)["job"] is None
 
 
+@pytest.mark.long
 def test_a_click_chooses_the_job_under_it(page: Any, out: Path) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -254,6 +266,7 @@ def test_a_click_chooses_the_job_under_it(page: Any, out: Path) -> None:
     assert state(page)["job"] == row["job_id"]
 
 
+@pytest.mark.long
 def test_a_link_is_followed_while_the_view_before_it_is_still_to_be_remembered(page: Any) -> None:
     first, last = page.execute_script("""
         const { from, to } = transom.state(), third = Math.round((to - from) / 3);
@@ -265,6 +278,7 @@ def test_a_link_is_followed_while_the_view_before_it_is_still_to_be_remembered(p
     assert state(page)["to"] == last
 
 
+@pytest.mark.long
 def test_wheel_and_keys_zoom_and_a_link_reopens_the_view(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -299,6 +313,7 @@ def test_wheel_and_keys_zoom_and_a_link_reopens_the_view(page: Any) -> None:
     assert state(page)["from"] == whole["from"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "fragment", ["t=9:1&n=x&job=<img>&user=1e999&view=no&shown=none&if=1:2", "%", "if=100:100:1e3"]
 )
@@ -310,6 +325,7 @@ def test_a_broken_link_shows_the_whole(page: Any, address: str, fragment: str) -
     assert page.get_log("browser") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> None:
     size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
@@ -320,6 +336,7 @@ def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> Non
     assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
 
 
+@pytest.mark.long
 def test_paper_gets_everything_and_no_controls(page: Any) -> None:
     page.find_element("id", "find").send_keys("100")
     page.find_element("css selector", "#found button").click()

@@ -75,7 +75,7 @@ def test_projects_from_both_ends_and_by_cpsat_alone(case: int, monkeypatch: pyte
         problem.value(found) for found in (searched(problem, False), searched(problem, True)) if found is not None
     }
     assert len(values) == 1
-    solved = solve(problem, "cpsat", Stop(seconds=20))
+    solved = solve(problem, "cpsat", Stop(seconds=600))
     assert (solved.status, solved.value) == ("optimal", values.pop())
 
 
@@ -116,5 +116,5 @@ def test_projects_of_psplib(shared: Path) -> None:
     ]
     assert len(easy) > 25
     for problem in easy:
-        result = solve(problem, "auto", Stop(seconds=20))
+        result = solve(problem, "auto", Stop(seconds=600))
         assert (problem.name, result.value, result.status) == (problem.name, optima[problem.name], "optimal")

@@ -44,7 +44,7 @@ def test_a_fork_and_join_is_three_parts() -> None:
     edges = [[0, k] for k in range(1, 9)] + [[k, 9] for k in range(1, 9)]
     flow = Workflow("w", [f"t{i}" for i in range(10)], [1.5, 7, 6, 5, 5, 4, 3.25, 3, 2, 1], edges).on(3)
     assert [len(part) for part in series_parts(flow)] == [1, 8, 1]
-    result = solve(flow, "cpsat", Stop(seconds=20))
+    result = solve(flow, "cpsat", Stop(seconds=600))
     assert (result.status, result.value) == ("optimal", 1.5 + 12 + 1)
     assert check(flow, result) == []
 
