@@ -10,11 +10,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The first call of a kernel compiles it: the time of one example says nothing.
-settings.register_profile("transom", deadline=None)
-settings.load_profile("transom")
+# The first call of a kernel compiles it, and others may hold the processor: times say nothing.
+_PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
+settings.register_profile("same", derandomize=True, **_PLAIN)
+settings.register_profile("other", **_PLAIN)
+settings.load_profile("same")
 
 # A shell starts what runs behind it with Ctrl-C ignored, which our own processes would inherit: tests that interrupt
 # them would wait for ever.
@@ -39,6 +41,11 @@ def root() -> Path:
 
 
 _APART = {"test_compiling.py", "test_docs.py", "test_every_command.py", "test_faults.py", "test_instances.py"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the same examples each time; ``-m long`` draws others, so that what they find is not found by chance."""
+    settings.load_profile("other" if config.getoption("markexpr") == "long" else "same")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -87,7 +87,7 @@ def starts(workload: Workload, policy: RulePolicy) -> dict[int, int]:
 
 @pytest.mark.parametrize("backfilling", ["none", "easy"])
 @pytest.mark.parametrize("rule", ["fcfs", "sjf", "largest", "wfp3", "f1"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_every_rule_equals_the_plain_replay(rule: str, backfilling: str, data: st.DataObject) -> None:
     workload = data.draw(st.one_of(workloads(), workloads(max_jobs=25), workloads(exact=True)))
@@ -95,7 +95,7 @@ def test_every_rule_equals_the_plain_replay(rule: str, backfilling: str, data: s
     assert starts(workload, policy) == plain_cqsim(workload, KEYS[rule], backfilling == "easy")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(max_jobs=20))
 def test_jobs_that_outrun_their_walltime_keep_running(workload: Workload) -> None:
     longer = replace(workload, runtime=workload.runtime + np.arange(len(workload)) % 3 * 7)

@@ -135,7 +135,7 @@ def replayed(workload: Workload, policy: str, sign: str = "real", unasked: set[i
 
 @pytest.mark.parametrize("backfilling", ["", "-easy"])
 @pytest.mark.parametrize("rule", SCORES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_every_rule_equals_the_plain_replay(rule: str, backfilling: str, data: st.DataObject) -> None:
     workload, unasked = data.draw(locked_workloads())
@@ -347,7 +347,7 @@ def test_other_policies_pick_one_of_the_first_128_and_it_is_locked() -> None:
     assert schedule.order.max() == 299
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(locked_workloads(), st.sampled_from(["fcfs", "sjf", "f1"]), st.booleans())
 def test_a_policy_that_starts_the_first_of_a_rule_replays_as_the_rule(
     drawn: tuple[Workload, set[int]], rule: str, easy: bool

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transom.models.efficiency import by_efficiency, dantzig
@@ -25,7 +25,6 @@ def columns(items: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-@settings(deadline=None)
 @given(pairs)
 @example([(2**57 + 1, 2**57), (2**57, 2**57 - 1), (2**57 + 2, 2**57 + 1), (3, 3)])
 def test_the_order_is_exact_and_stable(items: list[tuple[int, int]]) -> None:
@@ -44,7 +43,6 @@ def test_many_items_that_double_precision_cannot_tell_apart() -> None:
     assert sorted(order) == list(range(3000))
 
 
-@settings(deadline=None)
 @given(pairs.filter(bool), st.integers(1, 2**60))
 def test_the_bound_is_the_linear_relaxation_rounded_down(items: list[tuple[int, int]], capacity: int) -> None:
     values, weights = columns(items)

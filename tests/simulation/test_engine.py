@@ -50,7 +50,7 @@ def starts(workload: Workload, policy: object) -> dict[int, int]:
 
 @pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
 @pytest.mark.parametrize("rule", KEYS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_every_rule_equals_the_brute_force_replay(rule: str, backfilling: str, data: st.DataObject) -> None:
     workload = data.draw(
@@ -59,7 +59,7 @@ def test_every_rule_equals_the_brute_force_replay(rule: str, backfilling: str, d
     assert starts(workload, RulePolicy(rule, backfilling)) == replay(workload, KEYS[rule], backfilling)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(max_jobs=20))
 def test_jobs_that_outrun_their_walltime_keep_running(workload: Workload) -> None:
     longer = replace(workload, runtime=workload.runtime + np.arange(len(workload)) % 3 * 7)
@@ -69,7 +69,7 @@ def test_jobs_that_outrun_their_walltime_keep_running(workload: Workload) -> Non
     starts(longer, "sjf-conservative")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(max_jobs=20))
 def test_plain_python_easy_agrees(workload: Workload) -> None:
     jobs = workload.jobs
@@ -79,7 +79,7 @@ def test_plain_python_easy_agrees(workload: Workload) -> None:
     assert starts(workload, "fcfs-easy") == plain_easy(rows, workload.cluster.num_nodes)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(max_jobs=15), st.sampled_from(["fcfs", "sjf", "wfp3", "f1"]), st.sampled_from(["none", "easy"]))
 def test_deciding_window_by_window_equals_the_compiled_replay(workload: Workload, rule: str, backfilling: str) -> None:
     policy = RulePolicy(rule, backfilling)
@@ -96,7 +96,7 @@ def test_deciding_window_by_window_equals_the_compiled_replay(workload: Workload
     assert all(np.array_equal(fused.decisions[name], single.decisions[name]) for name in single.decisions)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(exact=True, max_jobs=20))
 def test_with_exact_walltimes_the_fcfs_head_starts_no_later_than_first_promised(workload: Workload) -> None:
     schedule = simulate(workload, "fcfs-easy")
@@ -109,7 +109,7 @@ def test_with_exact_walltimes_the_fcfs_head_starts_no_later_than_first_promised(
     assert all(start[job] <= begin for job, begin in promised.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(max_jobs=15), st.sampled_from(["sjf", "fcfs", "largest"]))
 def test_conservative_promises_are_kept(workload: Workload, rule: str) -> None:
     # The first job that keeps waiting and its promise are on record at every decision.
@@ -119,7 +119,7 @@ def test_conservative_promises_are_kept(workload: Workload, rule: str) -> None:
     assert all(start[job] <= begin for job, begin in rows if job >= 0)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(max_jobs=15), st.randoms())
 def test_the_order_of_the_file_changes_nothing(workload: Workload, random: object) -> None:
     order = list(range(len(workload)))
@@ -129,7 +129,7 @@ def test_the_order_of_the_file_changes_nothing(workload: Workload, random: objec
         assert starts(workload, policy) == starts(shuffled, policy)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(max_jobs=10), workloads(max_jobs=10), st.sampled_from(["fcfs", "fcfs-easy", "fcfs-conservative"]))
 def test_a_trace_cut_at_an_empty_instant_replays_as_its_parts(one: Workload, two: Workload, policy: str) -> None:
     first = starts(one, policy)

@@ -13,7 +13,7 @@ from transom.traces import Workload
 pytestmark = pytest.mark.fast
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(max_jobs=12, dependencies=True))
 def test_windows_cut_from_a_schedule_are_those_the_policy_saw(workload: Workload) -> None:
     seen: list[Window] = []
@@ -31,7 +31,7 @@ def test_windows_cut_from_a_schedule_are_those_the_policy_saw(workload: Workload
     assert [window_at(schedule, w.now).running for w in seen] == [w.running for w in seen]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(workloads(max_jobs=15))
 def test_a_grid_takes_one_window_from_each_cell(workload: Workload) -> None:
     schedule = simulate(workload, "fcfs-easy")

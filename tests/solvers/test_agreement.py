@@ -37,7 +37,7 @@ small = st.integers(1, 9).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(small)
 def test_all_find_what_enumeration_finds(problem: Knapsack) -> None:
     choices = np.array(list(product((0, 1), repeat=len(problem))), dtype=np.int64)
@@ -47,7 +47,7 @@ def test_all_find_what_enumeration_finds(problem: Knapsack) -> None:
         assert (spec, result.status, result.value, result.bound) == (spec, "optimal", optimum, optimum)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(small, st.sampled_from([10**6, 10**9, 2**40]), st.integers(0, 1))
 def test_the_integer_solvers_with_large_numbers(problem: Knapsack, scale: int, shift: int) -> None:
     # The shift keeps the common divisor from undoing the scale.

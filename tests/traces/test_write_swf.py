@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom.errors import TraceError
@@ -34,7 +34,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload.of(jobs, Cluster(nodes), "any name")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(workload=workloads(), packed=st.booleans())
 def test_round_trip(tmp_path: Path, workload: Workload, packed: bool) -> None:
     path = tmp_path / ("any name.swf.gz" if packed else "any name.swf")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
@@ -65,7 +65,7 @@ def test_labels_state_the_settings_that_differ(files: Path, root: Path) -> None:
     threads=st.sets(st.integers(1, 4), min_size=1, max_size=2),
     take=st.none() | st.integers(1, 12),
 )
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 def test_every_combination_once(
     files: Path, solvers: set[str], seeds: set[int], seconds: set[float], threads: set[int], take: int | None
 ) -> None:

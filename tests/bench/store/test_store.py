@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transom.bench.plan.plan import InstanceSet, Plan
@@ -322,7 +322,7 @@ OPERATIONS = st.one_of(
 
 
 @given(operations=st.lists(OPERATIONS, max_size=30))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_any_life_of_a_store(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

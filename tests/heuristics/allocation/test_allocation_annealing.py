@@ -166,7 +166,7 @@ def test_the_solution_of_the_papers_figure_2_without_wrap_around() -> None:
     assert result.value == optimum(problem)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(allocations("static"))
 def test_paths_are_feasible_and_not_better_than_the_optimum(flat: Allocation) -> None:
     flat = Allocation(flat.tree, flat.idle, flat.sizes, "static", False, flat.cost)

@@ -21,7 +21,7 @@ from transom.models import AUTHORS, Allocation, FatTree
 pytestmark = pytest.mark.fast
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(allocations("dynamic", max_jobs=4))
 def test_it_is_never_above_the_static_optimum(problem: Allocation) -> None:
     result = solve(problem, "dp-polish", Stop())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.timing import used
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.fast
 PROBLEM = generate_knapsack("circle", 200, 1000, np.random.default_rng(1))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_repaired_selections_are_feasible_and_maximal(seed: int) -> None:
     rng = np.random.default_rng(seed)

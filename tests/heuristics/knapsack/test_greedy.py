@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transom import check, solve
@@ -44,7 +44,6 @@ def test_ties_go_to_the_first() -> None:
     assert solve(Knapsack([5] * 4, [5] * 4, 11), "greedy").solution.tolist() == [True, True, False, False]
 
 
-@settings(deadline=None)
 @given(knapsacks)
 def test_it_is_worth_half_of_the_optimum_and_bounded_by_the_relaxation(problem: Knapsack) -> None:
     result, optimum = solve(problem, "greedy"), solve(problem, "dp").value

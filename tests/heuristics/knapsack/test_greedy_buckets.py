@@ -17,7 +17,7 @@ from transom.models.reduction import reduce
 from transom.stop import Stop
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(sorted(CLASSES)),

@@ -46,7 +46,7 @@ def test_they_score_as_torch_does(name: str, rows: int) -> None:
         assert got == pytest.approx(expected, abs=1e-4)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-40, 40, width=32), min_size=1, max_size=20))
 def test_the_tangent_is_exact_to_six_digits(values: list[float]) -> None:
     got = np.array(values, np.float32)

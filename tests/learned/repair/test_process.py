@@ -100,7 +100,7 @@ TASKS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TASKS, st.integers(0, 2**32 - 1), st.sampled_from([10, 40, 250]))
 def test_it_is_what_plain_python_makes_of_it(task: RepairTask, seed: int, idle: int) -> None:
     rng = np.random.default_rng(seed)

@@ -25,7 +25,7 @@ def owner_of(problem: Allocation, placed: Placed, jobs: list[int]) -> np.ndarray
     return problem.owners([placed.nodes[job].tolist() for job in jobs])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3))
 def test_jobs_of_an_instant_are_one_allocation_and_single_nodes_come_last(seed: int, singles: int) -> None:
     rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ def test_jobs_of_an_instant_are_one_allocation_and_single_nodes_come_last(seed: 
     assert [int(placed.nodes[job][0]) for job in np.flatnonzero(sizes == 1)] == left[:singles]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_job_by_job_each_takes_what_is_best_for_it_alone(seed: int) -> None:
     problem = random_allocation(np.random.default_rng(seed), "static", max_idle=8)

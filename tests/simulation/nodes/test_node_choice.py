@@ -72,7 +72,7 @@ def judge(workload: Workload, schedule: Schedule) -> None:
     assert check_nodes(schedule, schedule.runs) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(max_jobs=20), st.sampled_from(TREES))
 def test_a_policy_sees_the_idle_nodes_and_gets_those_it_chooses(workload: Workload, tree: FatTree) -> None:
     policy = HighestNodes()
@@ -159,7 +159,7 @@ SOLVERS = ("sequential", "scas-dp", "sa:steps=20", "best-fit", "dcas-exact", "fr
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(workloads(max_jobs=15), st.sampled_from(TREES), st.sampled_from(["nwp:period=5", "fcfs-easy"]), st.booleans())
 def test_nodes_are_conserved_under_every_allocator(
     solver: str, workload: Workload, tree: FatTree, policy: str, per_job: bool
@@ -181,7 +181,7 @@ def test_nodes_are_conserved_under_every_allocator(
     assert decisions["allocation_proved"][decisions["allocated"] == 0].all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(max_jobs=15), st.sampled_from(TREES), st.sampled_from([None, "scas-dp", "sequential"]))
 def test_placing_afterwards_equals_placing_on_the_way(workload: Workload, tree: FatTree, solver: str | None) -> None:
     class ByWindow:
@@ -202,7 +202,7 @@ def test_placing_afterwards_equals_placing_on_the_way(workload: Workload, tree: 
     assert all(np.array_equal(fused.decisions[name], single.decisions[name]) for name in fused.decisions)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(workloads(max_jobs=15), st.sampled_from(TREES), st.sampled_from([PAPER, AUTHORS]))
 def test_what_nodes_cost(workload: Workload, tree: FatTree, cost: Any) -> None:
     schedule = simulate(on_tree(workload, tree), "sjf-easy", allocator=Allocator(cost=cost))
@@ -213,7 +213,7 @@ def test_what_nodes_cost(workload: Workload, tree: FatTree, cost: Any) -> None:
         assert (spread.leaves[job], spread.pods[job]) == tree.spread(nodes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(workloads(max_jobs=12))
 def test_windows_cut_out_of_a_replay_state_the_idle_nodes(workload: Workload) -> None:
     policy = HighestNodes()

@@ -13,7 +13,7 @@ from transom.traces import TracedJob, Workload
 pytestmark = pytest.mark.fast
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(max_jobs=25))
 def test_each_job_gets_the_lowest_idle_ids(workload: Workload) -> None:
     schedule = simulate(workload, "fcfs-easy")

@@ -31,7 +31,7 @@ SCORES: dict[str, Callable[[TracedJob, float], float]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(max_jobs=20), st.sampled_from(sorted(SCORES)), st.sampled_from(["", "-easy"]), st.data())
 def test_a_part_of_a_trace_is_ordered_by_the_clock_that_is_asked_for(
     workload: Workload, rule: str, tail: str, data: st.DataObject

@@ -19,7 +19,7 @@ from transom.traces import TracedJob, Workload
 pytestmark = pytest.mark.fast
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(workloads(max_jobs=20), workloads(resources=2), workloads(dependencies=True)),
     st.integers(1, 9),

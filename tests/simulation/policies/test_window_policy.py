@@ -34,7 +34,7 @@ class Recording(WindowPolicy):
         self.seen: list[tuple] = []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(max_jobs=15), st.integers(1, 6), st.sampled_from(["nodes", "wait", "dras-capability"]))
 def test_the_window_is_solved_to_the_optimum(workload: Workload, size: int, objective: str) -> None:
     policy = Recording(size=size, objective=objective, solver="dp", seconds=None, easy=False)
@@ -54,7 +54,7 @@ def test_the_window_is_solved_to_the_optimum(workload: Workload, size: int, obje
     assert (schedule.decisions["status"] == "optimal").all()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(workloads(exact=True, max_jobs=15), st.integers(1, 6))
 def test_a_kept_reservation_is_honoured(workload: Workload, size: int) -> None:
     schedule = simulate(workload, WindowPolicy(size=size, solver="dp", seconds=None))

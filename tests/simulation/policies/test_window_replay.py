@@ -60,7 +60,7 @@ def test_the_objectives_are_all_there_are() -> None:
     assert known == set(OBJECTIVES)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     workloads(max_jobs=25, resources=1, dependencies=True, overrun=True) | workloads(max_jobs=25),
     st.sampled_from(NAMES),
@@ -156,7 +156,7 @@ def test_a_policy_that_overrides_the_decision_is_asked() -> None:
     assert Own(solver="dp").run is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([4, 60, 10**6, 2**55]), st.integers(0, 40))
 def test_a_choice_is_the_one_of_dp(seed: int, largest: int, items: int) -> None:
     rng = np.random.default_rng(seed)

@@ -58,7 +58,7 @@ def test_figures_by_hand() -> None:
     assert (figures["workflows"], figures["tasks"], figures["utilisation"]) == (2, 6, (2 + 8 + 1 + 10 + 5) / 34)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_critical_paths_are_the_makespans_where_nothing_is_scarce(data: st.DataObject) -> None:
     seeds = data.draw(st.lists(st.integers(0, 999), min_size=1, max_size=3))

@@ -17,7 +17,7 @@ from transom.solvers.allocation.shape import shape
 
 
 @given(allocations("free", max_idle=9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_never_above_the_optimum_and_the_same_for_every_rule(problem: Allocation) -> None:
     best = optimum(problem)
     assert best is not None
@@ -30,7 +30,7 @@ def test_never_above_the_optimum_and_the_same_for_every_rule(problem: Allocation
 
 
 @given(allocations("free", max_idle=14, max_jobs=1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_exact_for_one_job(problem: Allocation) -> None:
     best = optimum(problem) if math.comb(len(problem.idle), int(problem.sizes[0])) < 2000 else None
     if best is not None:

@@ -16,7 +16,7 @@ VARIANTS = (*BACK_ENDS, "cpsat:presolve=true", "scip:cancel=true")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(problem=allocations("static"))
 def test_it_finds_what_enumeration_finds(variant: str, problem: Allocation) -> None:
     expected = optimum(problem)

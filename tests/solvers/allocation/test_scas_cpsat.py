@@ -24,7 +24,7 @@ def test_equal_jobs_around_the_circle() -> None:
     assert solve(problem, "scas-cpsat", ENDLESS).value == optimum(problem)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(allocations("static", max_idle=12))
 def test_blocks_and_back(problem: Allocation) -> None:
     starts = np.cumsum(problem.sizes) - problem.sizes

@@ -56,7 +56,7 @@ def cheapest_path(path: ConstrainedPath) -> float:
     return rest(0, tuple(path.counts.tolist()))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(allocations("static"))
 def test_it_finds_the_optimum_of_every_small_case(problem: Allocation) -> None:
     result = solve(problem, "scas-dp")

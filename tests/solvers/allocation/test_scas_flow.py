@@ -18,7 +18,7 @@ from transom.stop import Budget
 ENDLESS = Stop(seconds=600)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(allocations("static", max_idle=12))
 def test_a_solution_is_a_flow(problem: Allocation) -> None:
     # Each row of the programme holds for every solution, those that wrap around included.

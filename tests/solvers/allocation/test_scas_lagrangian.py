@@ -44,7 +44,7 @@ def small(seed: int, wrap: bool = False, cost: HopCost = PAPER) -> Allocation:
     return fragmented_allocation(np.random.default_rng(seed), system, wrap=wrap, cost=cost)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(allocations("static"))
 def test_it_finds_the_optimum_of_every_small_case(problem: Allocation) -> None:
     result = solve(problem, "scas-lagrangian", Stop(seconds=10))

@@ -33,7 +33,7 @@ def searched(problem: Knapsack, room: int, known: np.ndarray | None = None) -> B
     return budget
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(sorted(CLASSES)),

@@ -48,7 +48,7 @@ instances = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(instances, st.booleans(), st.sampled_from([1, 2, 4096]))
 def test_what_is_proved_is_what_enumeration_finds(problem: Knapsack, pairs: bool, room: int) -> None:
     optimum = enumerated(problem)
@@ -63,7 +63,7 @@ def test_what_is_proved_is_what_enumeration_finds(problem: Knapsack, pairs: bool
         assert (budget.value, budget.bound) == (optimum, optimum)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(instances, st.integers(0, 3))
 def test_remainders_and_cuts_keep_every_better_solution(problem: Knapsack, above: int) -> None:
     optimum = enumerated(problem)
@@ -151,7 +151,7 @@ def two_levels(seed: int, items: int, apart: int, ratio: float) -> Knapsack:
     return Knapsack(weights + apart * rng.integers(2, 4, items), weights, int(ratio * weights.sum()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.builds(two_levels, st.integers(0, 2**32 - 1), st.integers(8, 12), st.integers(1, 60), st.floats(0.1, 0.95)),
     st.sampled_from([1, 2, 4096]),

@@ -20,7 +20,7 @@ ENDLESS = Stop(seconds=600)
 SPECS = ("csp-networkx", "csp-scip", "csp-flow", "csp-cpsat")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_all_find_what_enumeration_finds_on_the_line(seed: int) -> None:
     problem = random_allocation(np.random.default_rng(seed), "static", wrap=False)
@@ -45,7 +45,7 @@ def cheapest(path: ConstrainedPath, at: int, left: tuple[int, ...]) -> float:
     return best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_costs_of_both_signs_and_missing_arcs(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.traces.records.test_slurm_oddities import BASE
@@ -26,7 +26,7 @@ from transom.traces.records.values import amount, count, gpus, instant, minutes,
 from transom.traces.trace_file import write_trace
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=15)
 ODD = st.sampled_from(
     ["", "Unknown", "None", "INVALID", "UNLIMITED", "Partition_Limit", "-1", "0", "1e999", "99999999999999999999",
      "4K-8K", "1-1-1", "12:60:61", "2026-02-30T25:61:61", "9999-12-31T23:59:59", "123_4", "123_[1-5%2]", "123_[9-1]",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.learned.dras.checkpoint_cases import compact, drawn, paper
@@ -79,7 +79,7 @@ def test_it_learns_and_the_same_seed_learns_the_same(agent: str) -> None:
         assert (simulate(workload, drawing, seed=1).start != simulate(workload, drawing, seed=2).start).any()
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     workloads(max_jobs=14, exact=True, resources=1),
     st.sampled_from(["waiting", "waiting:growth=0.5,tau=9,power=2", "slowdown", "capability", "capacity"]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.learned.dras.checkpoint_cases import compact, drawn, paper
@@ -66,7 +66,7 @@ def other_future(workload: Workload, made: Schedule, now: int, seed: int) -> Wor
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(workloads(max_jobs=16, overrun=True), st.integers(0, 2**32), st.integers(0, 40))
 def test_another_future_changes_nothing_before(kind: str, workload: Workload, seed: int, now: int) -> None:
     policy = MAKERS[kind]()

@@ -365,7 +365,7 @@ class TestEveryRule:
             rule(network(), chosen).restore(state)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 2]))
 def test_extreme_rewards_leave_weights_finite(seed: int, which: int) -> None:
     rule, chosen = RULES[which]

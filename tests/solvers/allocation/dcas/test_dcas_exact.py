@@ -35,13 +35,13 @@ def assert_optimal(problem: Allocation, expected: float | None) -> None:
     assert sorted(problem.order(result.solution)) == list(range(len(problem)))
 
 
-@settings(deadline=None, max_examples=250)
+@settings(max_examples=250)
 @given(allocations("dynamic"))
 def test_it_finds_the_optimum_of_every_small_case(problem: Allocation) -> None:
     assert_optimal(problem, optimum(problem))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.75, 0.9, 1.0]))
 def test_it_finds_the_optimum_of_crowded_cases(seed: int, load: float) -> None:
     problem = random_allocation(np.random.default_rng(seed), "dynamic", 10, 3, load=load)
@@ -83,7 +83,7 @@ def shuffled(problem: Allocation, rng: np.random.Generator) -> Allocation:
     return Allocation(tree, problem.idle, problem.sizes, problem.rule, problem.wrap, problem.cost)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(allocations("dynamic"), st.integers(0, 2**32 - 1))
 def test_it_takes_any_numbering_of_the_nodes(problem: Allocation, seed: int) -> None:
     problem = shuffled(problem, np.random.default_rng(seed))

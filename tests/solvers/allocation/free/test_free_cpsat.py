@@ -16,7 +16,7 @@ from transom.solvers.allocation.free.cpsat import _canonical, _owners, _places
 ENDLESS = Stop(seconds=600)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(allocations("free", max_idle=8))
 def test_it_finds_what_enumeration_finds(problem: Allocation) -> None:
     expected = optimum(problem)
@@ -35,7 +35,7 @@ def scattered(rng: np.random.Generator, cost: HopCost) -> Allocation:
     return Allocation(FatTree(leaf, leaf // 2), np.arange(8), [2, 2, 3], "free", cost=cost)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(COSTS))
 def test_trees_that_are_not_contiguous(seed: int, cost: HopCost) -> None:
     problem = scattered(np.random.default_rng(seed), cost)
@@ -69,7 +69,7 @@ def test_figure_2() -> None:
     assert (result.status, result.value) == ("optimal", optimum(problem))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_among_what_is_alike_loses_no_solution(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -79,20 +79,20 @@ def solved(problem: Allocation, solver: FreeExact = SOLVER, seconds: float = 10.
 
 
 @given(allocations("free"))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_enumeration_finds_nothing_better(problem: Allocation) -> None:
     assert solved(problem) == pytest.approx(optimum(problem), rel=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_plain_recursion_finds_nothing_better(seed: int, jobs: int) -> None:
     problem = random_allocation(np.random.default_rng(seed), "free", 13, jobs, load=0.9)
     assert solved(problem) == pytest.approx(plain_optimum(problem), rel=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_states_alone_are_exact(seed: int) -> None:
     # Whatever the prices: one pass without any limit of slack holds the optimum, and slack is what it lacks.
     problem = random_allocation(np.random.default_rng(seed), "free", 10, 3, load=1.0, cost=PAPER)
@@ -111,7 +111,7 @@ def test_states_alone_are_exact(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_order_among_like_pods_loses_nothing(seed: int) -> None:
     # Pods of three kinds, several of each, and jobs of one size among others; with a limit of slack and without.
     rng = np.random.default_rng(seed)
@@ -160,7 +160,7 @@ def test_names_of_nodes_inside_a_leaf_do_not_matter(cost: object) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_one_more_idle_node_never_hurts(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_allocation(rng, "free", 24, 4)
@@ -219,7 +219,7 @@ def test_a_cost_that_would_round_to_0_is_1(leaf: list[int], sizes: list[int], co
     assert solved(problem) == optimum(problem)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(allocations("free", 9), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.integers(1, 3))
 def test_costs_of_about_1(problem: Allocation, leaf: int, pod: int, core: int, unit: int) -> None:
     cost = HopCost(leaf, leaf + pod, leaf + pod + core, ordered=False, floored=True, unit=unit)

@@ -66,7 +66,7 @@ def random_pods(rng: np.random.Generator, most: int = 4) -> Allocation:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_enumeration_finds_nothing_better(seed: int) -> None:
     problem = random_allocation(np.random.default_rng(seed), "free", 10, 3, load=0.9)
     if problem.trivial() is None and len(np.unique(problem.pod)) > 1:
@@ -76,7 +76,7 @@ def test_enumeration_finds_nothing_better(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_plain_recursion_finds_nothing_better(seed: int) -> None:
     problem = random_pods(np.random.default_rng(seed))
     if problem.trivial() is None:
@@ -86,7 +86,7 @@ def test_a_plain_recursion_finds_nothing_better(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_rounded_costs_of_about_1(seed: int, unit: int, core: int) -> None:
     # Rounding decides which of many packings is best.
     rng = np.random.default_rng(seed)
