@@ -20,7 +20,7 @@ import msgspec
 
 from benchmarks.bench_overhead import tasks
 from transom.bench.plan.task import Row, Task
-from transom.bench.run.dask_clusters import OwnCluster
+from transom.bench.run.dask_cluster import Cluster
 from transom.bench.run.dask_engine import DaskEngine
 from transom.bench.run.engine import Engine
 from transom.bench.run.local_engine import LocalEngine
@@ -56,7 +56,7 @@ def main() -> None:
 
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     most = 2
-    engines: dict[str, Engine] = {"local": LocalEngine(most), "dask": DaskEngine(OwnCluster(most))}
+    engines: dict[str, Engine] = {"local": LocalEngine(most), "dask": DaskEngine(Cluster("dask", most))}
     for name, engine in engines.items():
         rate, beside = measured(engine, tasks(options.short, 0.005), most)
         print(f"{name}, {most} workers, runs of 5 ms: {rate:,.0f} a second, {beside * 1e3:.1f} ms beside each run")
@@ -65,7 +65,7 @@ def main() -> None:
         plan = (
             msgspec.structs.replace(each, stop=Stop(iterations=options.iterations)) for each in tasks(options.runs, 1.0)
         )
-        rate, beside = measured(DaskEngine(OwnCluster(workers)), plan, workers)
+        rate, beside = measured(DaskEngine(Cluster("dask", workers)), plan, workers)
         one = one or rate / workers
         print(f"dask, {workers} workers, {options.iterations:,} iterations: {rate:,.1f} a second, x {rate / one:.2f}")
 

@@ -14,11 +14,8 @@ import pytest
 from tests.bench.dask_processes import scheduler, worker
 from tests.bench.faulty import faulty_solvers, task
 from transom.bench.plan.task import Row
-from transom.bench.run.dask_calls import dask_map
-from transom.bench.run.dask_choice import parse_cluster
-from transom.bench.run.dask_clusters import OwnCluster, RunningCluster
-from transom.bench.run.dask_engine import DaskEngine
-from transom.bench.run.dask_jobs import BatchCluster, Jobs, lifetime
+from transom.bench.run.dask_cluster import Cluster, Jobs, lifetime, parse_cluster
+from transom.bench.run.dask_engine import DaskEngine, dask_map
 from transom.bench.run.dask_security import Certificates
 from transom.bench.run.engine import EngineError
 from transom.errors import DocumentError, SpecError, TransomError
@@ -45,22 +42,22 @@ def test_a_scheduler_that_runs_already(faulty_solvers: Path, capfd: pytest.Captu
 
 def test_no_worker_is_an_error_in_the_end() -> None:
     with scheduler("--host", "127.0.0.1") as (_, address):
-        cluster = RunningCluster(address, patience=1.0)
+        cluster = Cluster("dask", address=address, patience=1.0)
         with pytest.raises(EngineError, match="no worker for 1 s"):
             list(DaskEngine(cluster).run(iter([task("greedy")])))
 
 
 def test_no_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.bench.run.dask_clusters.CONNECT", 1.0)
+    monkeypatch.setattr("transom.bench.run.dask_cluster.CONNECT", 1.0)
     with pytest.raises(EngineError, match=r"tcp://127.0.0.1:9: "):
-        list(DaskEngine(RunningCluster("tcp://127.0.0.1:9")).run(iter([task("greedy")])))
+        list(DaskEngine(Cluster("dask", address="tcp://127.0.0.1:9")).run(iter([task("greedy")])))
 
 
 def test_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     tasks = [*(task("steady", seed=seed) for seed in range(5)), task("faulty:how=kill-parent")]
-    seen = list(DaskEngine(OwnCluster(2)).run(iter(tasks)))
+    seen = list(DaskEngine(Cluster("dask", 2)).run(iter(tasks)))
     assert sorted(row.outcome for row in seen) == ["crash", *["ok"] * 5]
-    assert set(dask_map(OwnCluster(1), _shard, [1, 2, 3])) == {b"1", b"2", b"3"}
+    assert set(dask_map(Cluster("dask", 1), _shard, [1, 2, 3])) == {b"1", b"2", b"3"}
     assert capfd.readouterr() == ("", "")
 
 
@@ -71,7 +68,7 @@ def _shard(number: int) -> bytes:
 def test_other_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transom.bench.run.dask_engine.source_digest", lambda: "0123456789abcdef")
     with pytest.raises(EngineError, match=r"other code of Transom .*here 0123456789abcdef"):
-        list(DaskEngine(OwnCluster(1)).run(iter([task("greedy")])))
+        list(DaskEngine(Cluster("dask", 1)).run(iter([task("greedy")])))
 
 
 @pytest.fixture
@@ -132,12 +129,11 @@ def test_what_does_not_fit_is_one_line(on: str, words: str) -> None:
 
 
 def test_unprotected_ways_have_to_be_accepted() -> None:
-    assert parse_cluster("dask:tcp://192.0.2.7:8786", 1, insecure=True) == RunningCluster(
-        "tcp://192.0.2.7:8786", insecure=True
-    )
-    assert isinstance(parse_cluster("dask:tcp://localhost:8786", 1), RunningCluster)
+    there = parse_cluster("dask:tcp://192.0.2.7:8786", 1, insecure=True)
+    assert (there.address, there.insecure) == ("tcp://192.0.2.7:8786", True)
+    assert parse_cluster("dask:tcp://localhost:8786", 1).address == "tcp://localhost:8786"
     with pytest.raises(SpecError, match="cannot be read"):
-        RunningCluster("tls://127.0.0.1:1", Certificates(Path("a"), Path("b"), Path("c"))).open().__enter__()
+        parse_cluster("dask:tls://127.0.0.1:1", 1, Certificates(Path("a"), Path("b"), Path("c")))
 
 
 @pytest.mark.parametrize(
@@ -157,9 +153,8 @@ def test_scripts_of_jobs(system: str, lines: list[str], tmp_path: Path) -> None:
         'prologue = ["module load python"]\ndirectives = ["--exclusive"]\n'
     )
     cluster = parse_cluster(f"{system}:{path}", 1, insecure=True)
-    assert isinstance(cluster, BatchCluster)
     assert cluster.workers == 12
-    with cluster.make() as made:
+    with cluster.started() as made:
         script = made.job_script()
     for line in [*lines, "module load python"]:
         assert line in script.splitlines(), script
@@ -217,7 +212,7 @@ def test_jobs_of_a_batch_system(
 
 
 def test_a_batch_system_that_refuses_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = BatchCluster("slurm", Jobs(cores=1, memory="1GB", interface="lo"), insecure=True)
+    cluster = Cluster("slurm", jobs=Jobs(cores=1, memory="1GB", interface="lo"), insecure=True)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineError, match="sbatch is not on the path"):
         list(DaskEngine(cluster).run(iter([task("greedy")])))
@@ -230,7 +225,7 @@ def test_a_batch_system_that_refuses_says_why(tmp_path: Path, monkeypatch: pytes
 def test_batch_systems_are_protected_unless_that_is_waived(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(SpecError, match="unprotected between the nodes"):
-        BatchCluster("slurm", Jobs(cores=1, memory="1GB", interface="lo")).make()
+        Cluster("slurm", jobs=Jobs(cores=1, memory="1GB", interface="lo")).started()
 
 
 def test_workers_leave_before_their_job_is_ended() -> None:
@@ -251,11 +246,11 @@ def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) 
     script.write_text(
         "import sys\n"
         "from tests.bench.faulty import task\n"
-        "from transom.bench.run.dask_clusters import OwnCluster\n"
+        "from transom.bench.run.dask_cluster import Cluster\n"
         "from transom.bench.run.dask_engine import DaskEngine\n"
         "if __name__ == '__main__':\n"
         "    tasks = iter([task('steady'), *(task('faulty:how=spin', seconds=600.0, seed=s) for s in range(8))])\n"
-        "    for row in DaskEngine(OwnCluster(2)).run(tasks):\n"
+        "    for row in DaskEngine(Cluster('dask', 2)).run(tasks):\n"
         "        print(row.outcome, flush=True)\n"
     )
     with subprocess.Popen(
@@ -278,8 +273,8 @@ def test_a_batch_system_leaves_ctrl_c_as_it_is() -> None:
     code = (
         "import signal\n"
         "before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)\n"
-        "from transom.bench.run.dask_jobs import _library\n"
-        "assert _library().SLURMCluster\n"
+        "from transom.bench.run.dask_cluster import dask_jobqueue\n"
+        "assert dask_jobqueue().SLURMCluster\n"
         "assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -19,8 +19,7 @@ import pytest
 from tests.bench.faulty import dearest, faulty_solvers, knapsack, task
 from transom.bench.plan.plan import parse_plan
 from transom.bench.plan.task import Row, Task
-from transom.bench.run.dask_calls import DEATHS
-from transom.bench.run.dask_clusters import HERE, RunningCluster
+from transom.bench.run.dask_cluster import DEATHS, SETTINGS, Cluster
 from transom.bench.run.dask_engine import DaskEngine
 from transom.bench.run.local_engine import LocalEngine
 from transom.bench.run.running import Summary, run_plan
@@ -39,13 +38,13 @@ CLOCK_MEMORY_PLACE = {
 
 
 @pytest.fixture(scope="module")
-def running(faulty_solvers: Path) -> Iterator[RunningCluster]:
+def running(faulty_solvers: Path) -> Iterator[Cluster]:
     """A scheduler with three worker processes that runs already, as somebody else would have started it."""
     import dask
     from distributed import LocalCluster
 
     with (
-        dask.config.set({**HERE, "distributed.scheduler.allowed-failures": 1}),
+        dask.config.set(SETTINGS),
         LocalCluster(
             n_workers=3,
             threads_per_worker=1,
@@ -55,24 +54,24 @@ def running(faulty_solvers: Path) -> Iterator[RunningCluster]:
             silence_logs="CRITICAL",
         ) as started,
     ):
-        yield RunningCluster(started.scheduler_address)
+        yield Cluster("dask", address=started.scheduler_address)
 
 
 @pytest.fixture
-def cluster(running: RunningCluster) -> RunningCluster:
+def cluster(running: Cluster) -> Cluster:
     """The same, when the workers are back that an earlier test killed."""
     from distributed import Client
 
-    with Client(running.address, set_as_default=False) as client:
+    with Client(str(running.address), set_as_default=False) as client:
         client.wait_for_workers(3, timeout=300)
     return running
 
 
-def worker_pids(cluster: RunningCluster) -> dict[str, int]:
+def worker_pids(cluster: Cluster) -> dict[str, int]:
     """Address and process of each worker."""
     from distributed import Client
 
-    with Client(cluster.address, set_as_default=False) as client:
+    with Client(str(cluster.address), set_as_default=False) as client:
         return {address: found["pid"] for address, found in client.run(_facts).items()}
 
 
@@ -113,7 +112,7 @@ def by_key(rows: Iterator[Row]) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
-def test_rows_are_those_of_the_local_engine(cluster: RunningCluster) -> None:
+def test_rows_are_those_of_the_local_engine(cluster: Cluster) -> None:
     tasks = plain_tasks()
     there = by_key(DaskEngine(cluster).run(iter(tasks)))
     here = by_key(LocalEngine(2).run(iter(tasks)))
@@ -123,7 +122,7 @@ def test_rows_are_those_of_the_local_engine(cluster: RunningCluster) -> None:
     assert {row["outcome"] for row in here.values()} == {"ok"}
 
 
-def test_a_store_half_filled_here_is_finished_there(cluster: RunningCluster, tmp_path: Path) -> None:
+def test_a_store_half_filled_here_is_finished_there(cluster: Cluster, tmp_path: Path) -> None:
     plan = parse_plan(
         'format = "transom/plan/1"\nseeds = [0, 1]\nsolvers = ["sa", "greedy"]\nbudgets = [{iterations = 30}]\n'
         '[[instances]]\ngenerate = "knapsack"\ncount = 2\n',
@@ -147,7 +146,7 @@ def test_a_store_half_filled_here_is_finished_there(cluster: RunningCluster, tmp
     assert run_plan(plan, tmp_path / "store", DaskEngine(cluster)).todo == 0
 
 
-def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
+def test_a_killed_worker_loses_no_row(cluster: Cluster) -> None:
     tasks = [task("faulty:how=nap", seed=seed) for seed in range(9)]
     victim = next(iter(worker_pids(cluster).values()))
     rows: list[Row] = []
@@ -160,7 +159,7 @@ def test_a_killed_worker_loses_no_row(cluster: RunningCluster) -> None:
     assert victim not in worker_pids(cluster).values()
 
 
-def test_faults_are_rows(cluster: RunningCluster) -> None:
+def test_faults_are_rows(cluster: Cluster) -> None:
     faults = {"segfault": "crash", "spin": "timeout", "memory": "memory", "raise": "error", "infeasible": "wrong"}
     late = {"seconds": 1.0, "grace": 4.0}
     tasks = [
@@ -180,7 +179,7 @@ def test_faults_are_rows(cluster: RunningCluster) -> None:
     assert worker_pids(cluster) == before
 
 
-def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster: RunningCluster) -> None:
+def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster: Cluster) -> None:
     innocent = [task("steady", seed=seed) for seed in range(8)]
     killer = task("faulty:how=kill-parent")
     tasks = [*innocent[:4], killer, *innocent[4:]]
@@ -193,7 +192,7 @@ def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster
     assert {row.outcome for row in rows.values()} == {"ok"}
 
 
-def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster) -> None:
+def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: Cluster) -> None:
     from distributed import Client
 
     tasks = iter([task("steady"), *(task("faulty:how=spin", seconds=600.0, seed=seed) for seed in range(20))])
@@ -207,7 +206,7 @@ def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: RunningCluster
     with pytest.raises(KeyboardInterrupt):  # which would end the tests if it came before
         interrupted()
     assert len(list(tasks)) > 5  # no more was taken than the workers needed
-    with Client(cluster.address, set_as_default=False) as client:
+    with Client(str(cluster.address), set_as_default=False) as client:
         assert len(client.nthreads()) == 3
         while any(client.run(_children).values()) or any(client.processing().values()):
             time.sleep(0.1)

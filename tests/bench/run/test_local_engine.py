@@ -125,7 +125,7 @@ def test_stopping_does_not_wait_for_a_worker_that_never_starts(tmp_path: Path, m
     timer = Timer(0.2, stopped.set)
     timer.start()
     with pytest.raises(Closed):
-        run_isolated(task("steady"), stopped=stopped)
+        run_isolated(task("steady"), stopped=stopped.is_set)
     timer.join()
 
 

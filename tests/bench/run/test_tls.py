@@ -25,7 +25,7 @@ if __name__ == "__main__":
     import msgspec
     import numpy as np
     from distributed.security import Security
-    from transom.bench.run.dask_clusters import OwnCluster
+    from transom.bench.run.dask_cluster import Cluster
     from transom.bench.run.dask_engine import DaskEngine
     from transom.bench.run.dask_security import Certificates
     from transom.bench.plan.task import Task
@@ -43,7 +43,7 @@ if __name__ == "__main__":
         set="s", label="l", document=msgspec.Raw(encode(problem)), instance=problem.digest(), problem=problem.kind,
         name="greedy", spec="greedy", stop=Stop(seconds=60.0), seed=0,
     )
-    cluster = OwnCluster(1, Certificates(*(Path(f"{name}.pem") for name in names)))
+    cluster = Cluster("dask", certificates=Certificates(*(Path(f"{name}.pem") for name in names)))
     with cluster.open() as client:
         print(client.scheduler.address)
     print([row.outcome for row in DaskEngine(cluster).run(iter([run]))])

@@ -1,26 +1,35 @@
-"""The distributed engine: runs are executed by the workers of a Dask cluster."""
+"""Runs of the bench, and other calls, on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from transom._system.source_digest import source_digest
 from transom.bench.plan.failures import failed
 from transom.bench.plan.task import Row, Task
-from transom.bench.run.dask_calls import DEATHS, calls, lost
-from transom.bench.run.dask_clusters import Cluster
-from transom.bench.run.dask_worker import Order, run_order
+from transom.bench.run.dask_cluster import Cluster
+from transom.bench.run.engine import EngineError
+from transom.bench.run.isolation import run_isolated
+from transom.errors import TransomError
 
-_ROW = msgspec.json.Decoder(Row)
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_LOOK = 1.0  # how often the workers are counted, at least [s]
+
+Item = TypeVar("Item")
 
 
 class DaskEngine:
     """Executes tasks on a Dask cluster; each run has a process of its own inside of a Dask worker, as on one machine.
 
-    Where a worker dies, its run goes to another one; a run that has killed three is a crash.
+    Where a worker dies, its run goes to another one; a run of which as many have died as the scheduler allows is a
+    crash.
 
     Parameters
     ----------
@@ -39,15 +48,145 @@ class DaskEngine:
         """Carry out tasks; see :class:`~transom.bench.run.engine.Engine`."""
         from distributed import KilledWorker
 
-        def make(bench: str, task: Task) -> tuple[Any, ...]:
-            return run_order, msgspec.json.encode(Order(bench, task, source_digest()))
+        for task, future, workers in _calls(self._cluster, partial(run_there, source_digest()), tasks):
+            self.workers = workers or self.workers
+            try:
+                row = msgspec.json.decode(future.result(), type=Row)
+            except KilledWorker as fault:
+                deaths = f"its worker died {fault.allowed_failures + 1} times"
+                row = failed(task, "crash", f"{deaths}, last {fault.last_worker.address}")
+            except Exception as fault:
+                raise _lost(fault) from fault
+            yield row
 
-        for ended in calls(self._cluster, make, tasks):
-            self.workers = ended.workers or self.workers
-            if isinstance(ended.fault, KilledWorker):
-                last = ended.fault.last_worker.address
-                yield failed(ended.item, "crash", f"its worker died {DEATHS} times, last {last}")
-            elif ended.fault is not None:
-                raise lost(ended.fault) from ended.fault
-            else:
-                yield _ROW.decode(ended.answer)
+
+def dask_map(cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]) -> Iterator[bytes]:
+    """Apply a function to items on the workers of a cluster, such as the shards of a data set; results as they arrive.
+
+    An item may be carried out more than once, where a worker dies; the last answer counts. Other than the runs of the
+    bench, items have no limits and no process of their own.
+
+    Parameters
+    ----------
+    cluster : where.
+    function : one of a module that the workers have too, or a ``functools.partial`` of one.
+    items : few bytes each; taken only as they are needed.
+
+    Raises
+    ------
+    TransomError, OSError : what the function raised.
+    EngineError : the workers cannot be reached, run other code, are all gone, or die of an item again and again.
+    """
+    from distributed import KilledWorker
+
+    for item, future, _ in _calls(cluster, function, items):
+        try:
+            answer: bytes = future.result()
+        except KilledWorker as fault:
+            raise EngineError(f"Dask: {fault.allowed_failures + 1} workers died with item {item!r}") from None
+        except Exception as fault:
+            raise (fault if isinstance(fault, TransomError) or type(fault) is OSError else _lost(fault)) from None
+        yield answer
+
+
+def run_there(code: str, task: Task) -> bytes:
+    """Execute a task in a worker of Dask, and give its row in JSON; ended as soon as nobody waits for it any more.
+
+    Parameters
+    ----------
+    code : digest of the sources that have to carry it out.
+    task : the run.
+
+    Raises
+    ------
+    EngineError : the code of this worker is another one, or no process can be started.
+    Closed : the bench has left.
+    """
+    from distributed import get_worker
+
+    from transom import __version__
+
+    worker = get_worker()
+    if code != source_digest():
+        raise EngineError(
+            f"the Dask worker {worker.address} runs other code of Transom (version {__version__}, sources "
+            f"{source_digest()}, here {code}); install the same version there, or start the workers again"
+        )
+    key = worker.get_current_task()
+
+    def left() -> bool:
+        known = worker.state.tasks.get(key)
+        return known is None or known.state != "executing"
+
+    return msgspec.json.encode(run_isolated(task, stopped=left))
+
+
+def _calls(
+    cluster: Cluster, function: Callable[[Item], bytes], items: Iterable[Item]
+) -> Iterator[tuple[Item, Future, int]]:
+    """Call a function with each item on the workers; items come as their calls end, with the number of threads.
+
+    Each thread of a worker has one call at a time, so that it is known of what a worker has died; such a call is made
+    again, on whichever worker is free. Closing the iterator cancels what is queued and ends what is going on.
+
+    Raises
+    ------
+    EngineError : the cluster cannot be reached or started, is lost, or has no worker for too long.
+    """
+    with cluster.open() as client:
+        waiting, more, alive = iter(items), True, monotonic()
+        sent: dict[Future, Item] = {}
+        while True:
+            workers = _threads(client)
+            alive = monotonic() if workers else alive
+            if monotonic() - alive > cluster.patience:
+                raise EngineError(
+                    f"Dask: there has been no worker for {cluster.patience:.0f} s; what was finished is kept, and "
+                    "the same command goes on from there"
+                )
+            while more and len(sent) < workers:
+                try:
+                    item = next(waiting)
+                except StopIteration:
+                    more = False
+                else:
+                    sent[client.submit(function, item, pure=False)] = item
+            if not more and not sent:
+                return
+            for future in _ended(client, list(sent)):
+                yield sent.pop(future), future, workers
+
+
+def _threads(client: Client) -> int:
+    try:
+        return sum(client.nthreads().values())
+    except Exception as error:
+        raise _lost(error if client.status == "running" else OSError()) from error
+
+
+def _ended(client: Client, sent: list[Future]) -> Iterable[Future]:
+    """The calls that have ended, for which it waits a while."""
+    from distributed import wait
+
+    if not sent:
+        sleep(_LOOK)
+        return ()
+    try:
+        with client.as_current():
+            return list(wait(sent, _LOOK, "FIRST_COMPLETED").done)
+    except TimeoutError:
+        return ()
+    except Exception as error:
+        raise _lost(error) from error
+
+
+def _lost(fault: BaseException) -> EngineError:
+    """The error to raise for something that is neither a call's own fault nor a worker's death."""
+    if isinstance(fault, EngineError):
+        return fault
+    if isinstance(fault, OSError) or "Cancelled" in type(fault).__name__:
+        return EngineError(
+            "Dask: the connection to the scheduler was lost; what was finished is kept, and the same command goes "
+            "on, with the address of a new scheduler if that is another one"
+        )
+    return EngineError(" ".join(f"Dask: {type(fault).__name__}: {fault}".split()))

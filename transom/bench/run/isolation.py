@@ -10,9 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import Event
 from time import perf_counter, sleep
 from typing import Any
 
@@ -47,7 +46,9 @@ class Closed(Exception):
     """Runs were stopped while this one was going on."""
 
 
-def run_isolated(task: Task, workers: int = 1, preparing: float = PREPARING, stopped: Event | None = None) -> Row:
+def run_isolated(
+    task: Task, workers: int = 1, preparing: float = PREPARING, stopped: Callable[[], bool] = lambda: False
+) -> Row:
     """Execute a task in a fresh process and end that with all that it started; there is a row for every outcome.
 
     Limits are watched here, since the clock of a run starts after its warm-up.
@@ -57,14 +58,13 @@ def run_isolated(task: Task, workers: int = 1, preparing: float = PREPARING, sto
     task : the run.
     workers : how many runs go on side by side, for the row.
     preparing : CPU time that a warm-up may take, with all its processes, and judging an answer [s].
-    stopped : ends the run at once when it is set.
+    stopped : ends the run at once when it says so.
 
     Raises
     ------
     EngineError : no process can be started, or there is no room for temporary files.
-    Closed : ``stopped`` was set.
+    Closed : ``stopped`` said so.
     """
-    stopped = stopped or Event()
     for _ in range(_TRIES):
         begun = perf_counter()
         folder = _new_folder(task)
@@ -96,7 +96,7 @@ def _new_folder(task: Task) -> Path:
     return folder
 
 
-def _run(task: Task, folder: Path, preparing: float, stopped: Event) -> tuple[Row | None, str]:
+def _run(task: Task, folder: Path, preparing: float, stopped: Callable[[], bool]) -> tuple[Row | None, str]:
     """The row of a run, or None and why not where its process did not come so far as to begin it."""
     import psutil
 
@@ -106,7 +106,7 @@ def _run(task: Task, folder: Path, preparing: float, stopped: Event) -> tuple[Ro
     watch = Watch(task, status, psutil.Process(process.pid), folder / OUTPUT)
     try:
         while process.poll() is None and int(status.stage) != DONE and watch.well():
-            if stopped.is_set():
+            if stopped():
                 raise Closed
             sleep(TICK)
     finally:

@@ -42,7 +42,7 @@ class LocalEngine:
         def serve() -> None:
             try:
                 while (task := waiting.get()) is not None:
-                    ended.put(run_isolated(task, self.workers, self._preparing, stopped))
+                    ended.put(run_isolated(task, self.workers, self._preparing, stopped.is_set))
             except Closed:
                 pass
             except BaseException as fault:  # it is raised where rows are read

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from transom.bench.run.dask_clusters import Cluster
+    from transom.bench.run.dask_cluster import Cluster
     from transom.bench.run.dask_security import Certificates
     from transom.bench.run.engine import Engine
 
@@ -81,7 +81,7 @@ def chosen_cluster(on: str, workers: int | None, threads: int, protection: Prote
     SpecError : there is no such cluster, or an option does not go with it.
     DocumentError : the file that describes it cannot be read.
     """
-    from transom.bench.run.dask_choice import parse_cluster
+    from transom.bench.run.dask_cluster import parse_cluster
     from transom.errors import SpecError
 
     if workers is not None and on != "dask":

@@ -83,7 +83,7 @@ def _mapping(on: str, workers: int | None, protection: Protection) -> Apply:
 
         protection.refuse(on)
         return partial(on_this_machine, workers or 1)
-    from transom.bench.run.dask_calls import dask_map
+    from transom.bench.run.dask_engine import dask_map
 
     return partial(dask_map, chosen_cluster(on, workers or (1 if on == "dask" else None), 1, protection))
 
