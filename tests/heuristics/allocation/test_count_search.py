@@ -16,7 +16,7 @@ from transom.errors import SpecError, UnsupportedError
 from transom.heuristics.allocation import count_search
 from transom.heuristics.allocation.best_fit import best_fit
 from transom.heuristics.allocation.count_search import Search
-from transom.heuristics.allocation.counts import HELD, OWNER, SLOT, Books, open_books
+from transom.heuristics.allocation.counts import Books, open_books
 from transom.heuristics.allocation.recreation import recreate
 from transom.models import AUTHORS, PAPER, Allocation, FatTree
 
@@ -48,15 +48,14 @@ def test_the_search_keeps_its_books(made: Callable[..., Allocation], cost: Any) 
     jobs = len(problem)
     for first in range(0, 3000, 100):
         search.run(rng, np.array([2000.0, 1.0]), 3, first, 100, 3000)
-        books, counts = (each.copy() for each in search.books)
-        owner = books[OWNER].copy()
-        fresh, recounted = np.zeros_like(books), np.zeros_like(counts)
-        open_books(owner, search.layout, Books(fresh, recounted))
-        assert np.array_equal(counts, recounted)
+        books = search.books
+        fresh = Books(*(np.zeros_like(each) for each in books))
+        open_books(books.owner, search.layout, fresh)
+        assert np.array_equal(books.counts, fresh.counts)
         for job in range(jobs + 1):
-            mine = np.sort(books[HELD, search.layout.begin[job] : search.layout.begin[job + 1]])
-            assert np.array_equal(mine, np.flatnonzero(owner == job))
-        assert np.array_equal(books[HELD][books[SLOT]], np.arange(len(owner)))
+            mine = np.sort(books.held[search.layout.begin[job] : search.layout.begin[job + 1]])
+            assert np.array_equal(mine, np.flatnonzero(books.owner == job))
+        assert np.array_equal(books.held[books.slot], np.arange(len(books.owner)))
         best = search.solution()
         assert problem.violations(best) == []
         assert problem.value(best) == pytest.approx(search._state[0])

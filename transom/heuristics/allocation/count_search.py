@@ -13,18 +13,9 @@ from transom.errors import SpecError
 from transom.heuristics.allocation.annealing import Schedule
 from transom.heuristics.allocation.arrays import allocation_arrays, best_known
 from transom.heuristics.allocation.best_fit import best_fit
-from transom.heuristics.allocation.counts import (
-    LEAF,
-    LEAF_FIRST,
-    POD,
-    POD_FIRST,
-    UPPER,
-    Books,
-    Layout,
-    open_books,
-    search_counts,
-)
+from transom.heuristics.allocation.counts import Books, Layout, open_books, search_counts
 from transom.heuristics.allocation.dp_polish import DpPolish
+from transom.heuristics.allocation.recreation import Places
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
@@ -155,17 +146,16 @@ class Search:
         self._order = np.lexsort((data.leaf, data.pod, *data.upper))
         # Numbered along the places, so that the switches of a pod follow each other.
         changes = np.diff(np.column_stack((data.leaf, data.pod))[self._order], axis=0, prepend=-1) != 0
-        places = np.zeros((UPPER + len(data.upper), n + 1), np.int64)
-        for row, first, new in ((LEAF, LEAF_FIRST, changes.any(axis=1)), (POD, POD_FIRST, changes[:, 1])):
-            places[row, :n] = np.cumsum(new) - 1
-            places[row, n] = -1
-            firsts = np.flatnonzero(new)
-            places[first, : len(firsts)] = firsts
-            places[first, len(firsts) :] = n
-        columns = 2 + int(places[POD].max()) + 1
+        new_leaf, new_pod = changes.any(axis=1), changes[:, 1]
+        columns = 2 + int(new_pod.sum())
+        upper = np.empty((len(data.upper), n), np.int64)
         for level, switch in enumerate(data.upper):
-            places[UPPER + level, :n] = columns + switch[self._order]
+            upper[level] = columns + switch[self._order]
             columns += int(switch.max()) + 1
+        places = Places(
+            np.cumsum(new_leaf) - 1, np.cumsum(new_pod) - 1,
+            np.append(np.flatnonzero(new_leaf), n), np.append(np.flatnonzero(new_pod), n), upper,
+        )  # fmt: skip
         self._jobs = len(problem)
         sizes = np.append(problem.sizes, n - problem.sizes.sum())
         self.layout = Layout(places, sizes, np.concatenate(([0], np.cumsum(sizes))), data.weights)
@@ -173,7 +163,8 @@ class Search:
         self._best = np.where(owner < 0, self._jobs, owner)
         self._state = np.array([problem.job_costs(solution).sum()])
         counts = np.zeros((self._jobs + 1, columns), np.int64)
-        self.books = Books(np.zeros((3, n), np.int64), counts)
+        owner, held, slot = np.zeros((3, n), np.int64)
+        self.books = Books(owner, held, slot, counts)
 
         pods, largest = min(32, columns), int(problem.sizes.max())
         knapsack = pods * largest * min(largest, n // pods + 1)

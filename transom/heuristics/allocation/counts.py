@@ -11,18 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put, sum_of
 from transom.heuristics.allocation.annealing import Schedule, metropolis
-from transom.heuristics.allocation.recreation import recreate
+from transom.heuristics.allocation.recreation import Places, recreate
 from transom.models.arrays import FloatArray, IntArray
 from transom.models.hop_cost import hop_cost
-
-# Rows of the books: owner of each place; the places of each job one after the other; where a place stands there.
-OWNER, HELD, SLOT = range(3)
-# Rows of the map: leaf switch and pod of each place; first place of each leaf switch and of each pod, and their ends;
-# from UPPER on, for each level between pods and core, where the switch of a place stands among the counts of a job.
-LEAF, POD, LEAF_FIRST, POD_FIRST, UPPER = range(5)
 
 
 class Layout(NamedTuple):
@@ -30,12 +24,12 @@ class Layout(NamedTuple):
 
     Parameters
     ----------
-    places : the rows above, shape ``(4 + levels, places + 1)``.
+    places : where nodes stand.
     sizes, begin : nodes of each job, the last being what stays idle, and where its places begin in the books.
     weights : of the cost model.
     """
 
-    places: IntArray
+    places: Places
     sizes: IntArray
     begin: IntArray
     weights: IntArray
@@ -46,12 +40,16 @@ class Books(NamedTuple):
 
     Parameters
     ----------
-    rows : the rows above, shape ``(3, places)``.
+    owner : of each place, shape ``(places,)``.
+    held : the places of each job one after the other.
+    slot : where a place stands there.
     counts : of each job the pairs of nodes that share a leaf switch, those that share a pod or a switch above pods,
         then its nodes below each pod and each of those switches; shape ``(jobs + 1, 2 + pods + switches)``.
     """
 
-    rows: IntArray
+    owner: IntArray
+    held: IntArray
+    slot: IntArray
     counts: IntArray
 
 
@@ -93,7 +91,7 @@ def search_counts(
         if changed:
             value = sum_of(cost)
             if value < state[0] - 1e-12 * abs(state[0]):
-                put(best, books.rows[OWNER])
+                put(best, books.owner)
                 state[0] = value
                 better_at = step - schedule.first + 1
     return better_at
@@ -103,72 +101,72 @@ def search_counts(
 def open_books(owner: IntArray, layout: Layout, books: Books) -> None:
     """Write the books of a solution."""
     places, sizes, begin, _ = layout
-    rows, counts = books
+    held_by, held, slot, counts = books
     counts[:] = 0
     at = begin.copy()
     on_leaf = np.zeros(len(sizes), np.int64)
     n = len(owner)
     for place in range(n):
         job = owner[place]
-        rows[OWNER, place] = job
-        rows[HELD, at[job]] = place
-        rows[SLOT, place] = at[job]
+        held_by[place] = job
+        held[at[job]] = place
+        slot[place] = at[job]
         at[job] += 1
-        pod = 2 + places[POD, place]
+        pod = 2 + places.pod[place]
         counts[job, 1] += counts[job, pod]
         counts[job, pod] += 1
-        for level in range(UPPER, len(places)):
-            switch = places[level, place]
+        for level in range(len(places.upper)):
+            switch = places.upper[level, place]
             counts[job, 1] += counts[job, switch]
             counts[job, switch] += 1
         counts[job, 0] += on_leaf[job]
         on_leaf[job] += 1
-        if place + 1 == n or places[LEAF, place + 1] != places[LEAF, place]:
-            for k in range(places[LEAF_FIRST, places[LEAF, place]], place + 1):
+        if place + 1 == n or places.leaf[place + 1] != places.leaf[place]:
+            for k in range(places.leaf_first[places.leaf[place]], place + 1):
                 on_leaf[owner[k]] = 0
 
 
-@compiled
+@no_refcount
 def _exchange(
     rng: np.random.Generator, books: Books, cost: FloatArray, layout: Layout, schedule: Schedule, step: int
 ) -> bool:
     """Let two jobs change places between two leaf switches; whether that was done."""
     places, sizes, begin, weights = layout
-    rows, counts = books
-    n, idle = rows.shape[1], len(sizes) - 1
+    owner, held, slot, counts = books
+    n, idle = len(owner), len(sizes) - 1
     here = int(rng.random() * n)
-    one = rows[OWNER, here]
+    one = owner[here]
     if one != idle and rng.random() < 0.5:
         # Towards where the job has nodes already.
-        there = rows[HELD, begin[one] + int(rng.random() * sizes[one])]
+        there = held[begin[one] + int(rng.random() * sizes[one])]
         low, high = _leaf_span(places, there)
         there = low + int(rng.random() * (high - low))
     else:
         there = int(rng.random() * n)
-    two = rows[OWNER, there]
-    from_leaf, to_leaf = places[LEAF, here], places[LEAF, there]
+    two = owner[there]
+    from_leaf, to_leaf = places.leaf[here], places.leaf[there]
     if one == two or from_leaf == to_leaf:
         return False
     low, high = _leaf_span(places, here)
     one_here, two_here = 0, 0
     for place in range(low, high):
-        one_here += rows[OWNER, place] == one
-        two_here += rows[OWNER, place] == two
+        one_here += owner[place] == one
+        two_here += owner[place] == two
     low_there, high_there = _leaf_span(places, there)
     one_there, two_there = 0, 0
     for place in range(low_there, high_there):
-        one_there += rows[OWNER, place] == one
-        two_there += rows[OWNER, place] == two
+        one_there += owner[place] == one
+        two_there += owner[place] == two
     moved = min(one_here, two_there) if rng.random() < 0.5 else 1
-    pod_here, pod_there = 2 + places[POD, here], 2 + places[POD, there]
+    pod_here, pod_there = 2 + places.pod[here], 2 + places.pod[there]
     leaf_one = counts[one, 0] + moved * (one_there - one_here + moved)
     leaf_two = counts[two, 0] + moved * (two_here - two_there + moved)
     pod_one, pod_two = counts[one, 1], counts[two, 1]
     if pod_here != pod_there:
         pod_one += moved * (counts[one, pod_there] - counts[one, pod_here] + moved)
         pod_two += moved * (counts[two, pod_here] - counts[two, pod_there] + moved)
-    for level in range(UPPER, len(places)):
-        switch_here, switch_there = places[level, here], places[level, there]
+    for level in range(len(places.upper)):
+        switch_here, switch_there = places.upper[level, here], places.upper[level, there]
         if switch_here != switch_there:
             pod_one += moved * (counts[one, switch_there] - counts[one, switch_here] + moved)
             pod_two += moved * (counts[two, switch_here] - counts[two, switch_there] + moved)
@@ -183,33 +181,33 @@ def _exchange(
     counts[one, pod_there] += moved
     counts[two, pod_there] -= moved
     counts[two, pod_here] += moved
-    for level in range(UPPER, len(places)):
-        switch_here, switch_there = places[level, here], places[level, there]
+    for level in range(len(places.upper)):
+        switch_here, switch_there = places.upper[level, here], places.upper[level, there]
         counts[one, switch_here] -= moved
         counts[one, switch_there] += moved
         counts[two, switch_there] -= moved
         counts[two, switch_here] += moved
     a, b = low, low_there
     while moved > 0:
-        while rows[OWNER, a] != one:
+        while owner[a] != one:
             a += 1
-        while rows[OWNER, b] != two:
+        while owner[b] != two:
             b += 1
-        slot_a, slot_b = rows[SLOT, a], rows[SLOT, b]
-        rows[OWNER, a], rows[OWNER, b] = two, one
-        rows[HELD, slot_a], rows[HELD, slot_b] = b, a
-        rows[SLOT, a], rows[SLOT, b] = slot_b, slot_a
+        slot_a, slot_b = slot[a], slot[b]
+        owner[a], owner[b] = two, one
+        held[slot_a], held[slot_b] = b, a
+        slot[a], slot[b] = slot_b, slot_a
         moved -= 1
         a += 1
         b += 1
     return True
 
 
-@compiled
-def _leaf_span(places: IntArray, place: int) -> tuple[int, int]:
+@no_refcount
+def _leaf_span(places: Places, place: int) -> tuple[int, int]:
     """First place of the leaf switch of a place, and the end."""
-    leaf = places[LEAF, place]
-    return places[LEAF_FIRST, leaf], places[LEAF_FIRST, leaf + 1]
+    leaf = places.leaf[place]
+    return places.leaf_first[leaf], places.leaf_first[leaf + 1]
 
 
 @compiled
@@ -218,9 +216,8 @@ def _place_anew(
 ) -> bool:
     """Take up to three jobs that are near each other off and give each the best of what is free; whether it stays."""
     places, sizes, begin, weights = layout
-    rows = books.rows
     jobs = len(sizes) - 1
-    owner = rows[OWNER].copy()
+    owner, held = books.owner.copy(), books.held
     out = np.empty(3, np.int64)
     out[0] = int(rng.random() * jobs)
     moved = 1
@@ -228,9 +225,9 @@ def _place_anew(
     for _ in range(8):
         if moved == wanted:
             break
-        near = rows[HELD, begin[out[0]] + int(rng.random() * sizes[out[0]])]
-        pod = places[POD, near]
-        low, high = places[POD_FIRST, pod], places[POD_FIRST, pod + 1]
+        near = held[begin[out[0]] + int(rng.random() * sizes[out[0]])]
+        pod = places.pod[near]
+        low, high = places.pod_first[pod], places.pod_first[pod + 1]
         other = owner[low + int(rng.random() * (high - low))]
         if other == jobs:
             other = int(rng.random() * jobs)
@@ -241,7 +238,7 @@ def _place_anew(
         swap = k + int(rng.random() * (moved - k))
         out[k], out[swap] = out[swap], out[k]
         for slot in range(begin[out[k]], begin[out[k] + 1]):
-            owner[rows[HELD, slot]] = jobs
+            owner[held[slot]] = jobs
     loss = 0.0
     found = np.empty(3)
     for k in range(moved):

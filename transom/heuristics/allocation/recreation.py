@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from transom._system.compiling import compiled
+from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import ascending, largest, reordered, stable_order
 from transom.models.arrays import IntArray
 from transom.models.hop_cost import hop_cost
 
 _BLINK = 0.05  # how often a leaf switch, and a pod, is overlooked, where enough is left without it
 _MOST = 32  # pods that the knapsack looks at: those in which the job does best
-_LEAF, _POD, _LEAF_FIRST, _POD_FIRST, _UPPER = range(5)
+
+
+class Places(NamedTuple):
+    """The idle nodes sorted by pod and leaf switch.
+
+    ``leaf``, ``pod``: of each place, shape ``(places,)``; ``leaf_first``, ``pod_first``: first place of each, and the
+    end; ``upper``: for each level between pods and core the switch of a place, shape ``(levels, places)``, as the
+    column of a job's counts in :class:`~transom.heuristics.allocation.counts.Books`.
+    """
+
+    leaf: IntArray
+    pod: IntArray
+    leaf_first: IntArray
+    pod_first: IntArray
+    upper: IntArray
 
 
 @compiled
 def recreate(
-    rng: np.random.Generator, owner: IntArray, places: IntArray, sizes: IntArray, weights: IntArray, job: int
+    rng: np.random.Generator, owner: IntArray, places: Places, sizes: IntArray, weights: IntArray, job: int
 ) -> float:
     """Give a job places that the last job (what stays idle) holds, and return its cost.
 
@@ -25,12 +41,12 @@ def recreate(
     goes below one switch that holds it, chosen at random, or the fullest ones that do together.
     """
     size, idle = sizes[job], len(sizes) - 1
-    leaves, pods = places[_LEAF, len(owner) - 1] + 1, places[_POD, len(owner) - 1] + 1
+    leaves, pods = len(places.leaf_first) - 1, len(places.pod_first) - 1
     free, room = np.zeros(leaves, np.int64), np.zeros(pods, np.int64)
     spare = -size
     for place in range(len(owner)):
         if owner[place] == idle:
-            free[places[_LEAF, place]] += 1
+            free[places.leaf[place]] += 1
             spare += 1
     for pod in range(pods):
         first, end = _leaves_of(places, pod)
@@ -40,7 +56,7 @@ def recreate(
                 spare -= free[leaf]
                 free[leaf] = 0
             room[pod] += free[leaf]
-    if len(places) > _UPPER:
+    if len(places.upper) > 0:
         _stay_below(rng, room, places, size)
     chosen = _best_pods(free, room, places, size, weights)
     amount = _share_out(free, room, places, size, weights, chosen)
@@ -55,7 +71,7 @@ def recreate(
             leaf_pairs += here * (here - 1) // 2
             need -= here
             free[leaf] = 0
-            place = places[_LEAF_FIRST, leaf]
+            place = places.leaf_first[leaf]
             while here > 0:
                 if owner[place] == idle:
                     owner[place] = job
@@ -64,19 +80,19 @@ def recreate(
     return hop_cost(size, leaf_pairs, pod_pairs, weights)
 
 
-@compiled
-def _leaves_of(places: IntArray, pod: int) -> tuple[int, int]:
+@no_refcount
+def _leaves_of(places: Places, pod: int) -> tuple[int, int]:
     """First leaf switch of a pod, and the end."""
-    return places[_LEAF, places[_POD_FIRST, pod]], places[_LEAF, places[_POD_FIRST, pod + 1] - 1] + 1
+    return places.leaf[places.pod_first[pod]], places.leaf[places.pod_first[pod + 1] - 1] + 1
 
 
 @compiled
-def _stay_below(rng: np.random.Generator, room: IntArray, places: IntArray, size: int) -> None:
+def _stay_below(rng: np.random.Generator, room: IntArray, places: Places, size: int) -> None:
     """Overlook all pods but those below a switch that holds the job, or below the fullest that do together."""
-    for level in range(len(places) - 1, _UPPER - 1, -1):
-        below = np.zeros(largest(places[level]) + 1, np.int64)
+    for level in range(len(places.upper) - 1, -1, -1):
+        below = np.zeros(largest(places.upper[level]) + 1, np.int64)
         for pod in range(len(room)):
-            below[places[level, places[_POD_FIRST, pod]]] += room[pod]
+            below[places.upper[level, places.pod_first[pod]]] += room[pod]
         kept = np.zeros(len(below), np.bool_)
         fits = 0
         for switch in range(len(below)):
@@ -95,25 +111,25 @@ def _stay_below(rng: np.random.Generator, room: IntArray, places: IntArray, size
                 below[fullest] = -1
                 kept[fullest] = True
         for pod in range(len(room)):
-            if not kept[places[level, places[_POD_FIRST, pod]]]:
+            if not kept[places.upper[level, places.pod_first[pod]]]:
                 room[pod] = 0
 
 
 @compiled
-def _pairs_above(places: IntArray, chosen: IntArray, amount: IntArray) -> int:
+def _pairs_above(places: Places, chosen: IntArray, amount: IntArray) -> int:
     """Pairs of so many nodes in each of the pods that share switches on the levels above."""
     pairs = 0
-    for level in range(_UPPER, len(places)):
-        below = np.zeros(largest(places[level]) + 1, np.int64)
+    for level in range(len(places.upper)):
+        below = np.zeros(largest(places.upper[level]) + 1, np.int64)
         for k in range(len(chosen)):
-            switch = places[level, places[_POD_FIRST, chosen[k]]]
+            switch = places.upper[level, places.pod_first[chosen[k]]]
             pairs += below[switch] * amount[k] + amount[k] * (amount[k] - 1) // 2
             below[switch] += amount[k]
     return pairs
 
 
 @compiled
-def _best_pods(free: IntArray, room: IntArray, places: IntArray, size: int, weights: IntArray) -> IntArray:
+def _best_pods(free: IntArray, room: IntArray, places: Places, size: int, weights: IntArray) -> IntArray:
     """The pods with free places; of many only those with most saved, but enough for the job."""
     some = np.flatnonzero(room)
     if len(some) <= _MOST:
@@ -147,7 +163,7 @@ def _gains(ascending: IntArray, most: int, weights: IntArray) -> IntArray:
 
 @compiled
 def _share_out(
-    free: IntArray, room: IntArray, places: IntArray, size: int, weights: IntArray, chosen: IntArray
+    free: IntArray, room: IntArray, places: Places, size: int, weights: IntArray, chosen: IntArray
 ) -> IntArray:
     """How many places to take from each of the pods so that most is saved."""
     amount = np.zeros(len(chosen), np.int64)
