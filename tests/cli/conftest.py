@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +32,9 @@ class Ran:
 
 
 @pytest.fixture
-def transom(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run a command with these arguments."""
+def transom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Run a command with these arguments, which never says how far it is because it takes long here."""
+    monkeypatch.setattr("transom.cli.output.progress_lines.EVERY", math.inf)
 
     def command(*arguments: object) -> Ran:
         capsys.readouterr()

@@ -562,11 +562,11 @@ def test_the_lock_is_of_the_file_that_is_in_its_place(folder: Path) -> None:
         with locked(folder):
             waiting = threading.Thread(target=wait)
             waiting.start()
-            assert told.wait(60)  # that it waits, and for whom
+            assert told.wait(600)  # that it waits, and for whom
             library = read_library(folder)
             write_library(Library(folder, library.entries[:5]))
             assert seen == []
-        waiting.join(60)
+        waiting.join()
     finally:
         logging.getLogger("transom").removeHandler(handler)
     assert seen == [5]

@@ -105,8 +105,9 @@ def test_kernels_that_cannot_be_kept_are_reported_of(tmp_path: Path, root: Path)
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "file"), "NUMBA_CACHE_DIR": ""}
     done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
     place = tmp_path / "file" / "transom" / "kernels"
-    assert done.stderr == (
+    # On a slow machine a line says every half minute how many are compiled.
+    assert [line for line in done.stderr.splitlines() if " kernels compiled in " not in line] == [
         f"kernels are compiled for this run alone ({place}: Not a directory); to keep them, set XDG_CACHE_HOME to a "
-        "folder\n"
-    )
+        "folder"
+    ]
     assert subprocess.run([*run, "-q"], capture_output=True, check=True, env=environment).stderr == b""
