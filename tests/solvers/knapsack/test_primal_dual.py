@@ -27,7 +27,7 @@ def test_histories_go_through_many_tables() -> None:
         if (chosen := states.better()) is not None:
             assert reduced.weights[chosen].sum() <= reduced.capacity
             best = int(reduced.values[chosen].sum())
-    assert len(states._tables) == 14
+    assert len(states._history.tables) == 14
     assert reduced.value_of(best) == reduced.value_of(states.bound) == solve(LONG, "dp", Stop(seconds=20)).value
 
 
@@ -80,7 +80,7 @@ def test_memory_is_bounded() -> None:
     end = False
     while not end:
         end, _ = states.grow(10**5, -1)
-        tables = sum(flags.nbytes + links.nbytes for flags, links, _ in states._tables)
+        tables = states._history.size
         assert states._lists.nbytes + tables <= 2**20
 
 

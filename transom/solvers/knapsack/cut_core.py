@@ -1,8 +1,7 @@
 """Compiled inner loops of the dynamic programme under a cut (:mod:`transom.solvers.knapsack.sharpening`).
 
-Items enter in the order in which changing their side costs least under the cut. ``lists`` has shape ``(2, 5, room)``:
-two buffers that take turns, with the rows value, weight, loss, bits and link; value and weight are relative to where
-the search begins. ``state`` is the search's memory between two calls.
+Items enter in the order in which changing their side costs least under the cut. Value and weight of a state are
+relative to where the search begins; the list has the row of losses.
 """
 
 from __future__ import annotations
@@ -13,6 +12,19 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import IntArray
+from transom.solvers.knapsack.states import (
+    BITS,
+    FILED,
+    FINISHED,
+    FULL,
+    LINK,
+    LOSS,
+    PAUSED,
+    VALUE,
+    WEIGHT,
+    Numbers,
+    improve,
+)
 
 
 class Changes(NamedTuple):
@@ -30,26 +42,15 @@ class Changes(NamedTuple):
     rises: IntArray
 
 
-VALUE, WEIGHT, LOSS, BITS, LINK = range(5)
-"""Rows of a list; the loss is what the changes of side cost under the cut."""
-
-COUNT, TURN, NEXT, BEST, BEST_BITS, BEST_LINK, IMPROVED, USED, ITEMS, WORK, FIELDS = range(11)
-"""Fields of ``state``: number of states; the buffer they are in; the next item; the best value, how it came about
-and whether it is new; bits in use; items taken in; states looked at."""
-
-FINISHED, FULL, FILED, PAUSED = range(4)
-"""Why :func:`expand` returned: search at its end, list full, bits used up, work or iterations done."""
-
-
 @compiled
 def expand(
-    lists: IntArray, state: IntArray, bits: IntArray, changes: Changes, numbers: IntArray, items: int, work: int
+    lists: IntArray, at: Numbers, bits: IntArray, changes: Changes, numbers: IntArray, items: int, work: int
 ) -> int:
     """Take items in until something has to be done outside.
 
     Parameters
     ----------
-    lists, state : the states; changed in place.
+    lists, at : the states; changed in place.
     bits : which item each bit stands for, shape ``(64,)``; changed in place.
     changes : the items.
     numbers : free capacity; scale; bound under the cut, and under the capacity alone with all that items can add, both
@@ -60,28 +61,28 @@ def expand(
     steps, costs, rises = changes
     room, scale, cut, plain, slope = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
     while True:
-        goal = scale * (state[BEST] + 1)
-        while state[NEXT] < len(steps) and costs[state[NEXT], 1] > plain - goal:
-            state[NEXT] += 1
-        item = state[NEXT]
-        if item == len(steps) or costs[item, 0] > cut - goal or state[COUNT] == 0:
+        goal = scale * (at.best + 1)
+        while at.next < len(steps) and costs[at.next, 1] > plain - goal:
+            at.next += 1
+        item = at.next
+        if item == len(steps) or costs[item, 0] > cut - goal or at.count == 0:
             return FINISHED
         if items == 0 or work <= 0:
             return PAUSED
-        if state[USED] == 64:
+        if at.used == 64:
             return FILED
-        if 2 * state[COUNT] > lists.shape[2]:
+        if 2 * at.count > lists.shape[2]:
             return FULL
-        bits[state[USED]] = item
-        source, target = lists[state[TURN]], lists[1 - state[TURN]]
-        count, value, weight, cost = state[COUNT], steps[item, 0], steps[item, 1], costs[item, 0]
-        _improve(source, state, value, weight, room)
-        goal = scale * (state[BEST] + 1)
+        bits[at.used] = item
+        source, target = lists[at.turn], lists[1 - at.turn]
+        count, value, weight, cost = at.count, steps[item, 0], steps[item, 1], costs[item, 0]
+        improve(source, at, value, weight, room)
+        goal = scale * (at.best + 1)
         # Whatever is not the end of a solution has to take another item.
         least = costs[item + 1, 0] if item + 1 < len(steps) else np.int64(2**62)
         # Relative to the free capacity: scale * value + slope * (room - weight) + what later items can add.
         base = slope * room + rises[item + 1]
-        flag = np.int64(1) << state[USED]
+        flag = np.int64(1) << at.used
         i = k = kept = 0
         top = np.int64(-(2**62))
         while i < count or k < count:
@@ -109,30 +110,13 @@ def expand(
             target[BITS, kept], target[LINK, kept] = b, link
             kept += 1
         work -= 2 * count
-        state[WORK] += 2 * count
+        at.work += 2 * count
         items -= 1
-        state[COUNT] = kept
-        state[TURN] = 1 - state[TURN]
-        state[USED] += 1
-        state[ITEMS] += 1
-        state[NEXT] += 1
-
-
-@compiled
-def _improve(source: IntArray, state: IntArray, value: int, weight: int, room: int) -> None:
-    # Values rise with weights, so the heaviest state that is feasible with the item is the best one.
-    low, high = 0, state[COUNT]
-    while low < high:
-        middle = (low + high) // 2
-        if source[WEIGHT, middle] + weight <= room:
-            low = middle + 1
-        else:
-            high = middle
-    if low and source[VALUE, low - 1] + value > state[BEST]:
-        state[BEST] = source[VALUE, low - 1] + value
-        state[BEST_BITS] = source[BITS, low - 1] | np.int64(1) << state[USED]
-        state[BEST_LINK] = source[LINK, low - 1]
-        state[IMPROVED] = 1
+        at.count = kept
+        at.turn = 1 - at.turn
+        at.used += 1
+        at.items += 1
+        at.next += 1
 
 
 @compiled

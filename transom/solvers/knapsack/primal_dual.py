@@ -21,6 +21,7 @@ from transom.solvers.knapsack.incumbent import warm_up as warm_up_greedy
 from transom.solvers.knapsack.remainder import Remainder, remainder
 from transom.solvers.knapsack.residues import ResidueSearch
 from transom.solvers.knapsack.sharpening import STATE, sharpen
+from transom.solvers.knapsack.states import FILED, FINISHED, FULL, History, begun, with_room
 from transom.solvers.knapsack.thinning import keep, lower_half
 from transom.solving import TakesAll
 from transom.stop import Budget, Stop
@@ -136,11 +137,7 @@ class PrimalDual(TakesAll):
 
 
 class States:
-    """The core and its list of states, with what is needed to reconstruct how each one came about.
-
-    A state carries its last decisions as bits and a link into a table of earlier states: every 64
-    items the bits and links of all living states move into a new table. This keeps the way back to
-    every state at 16 bytes per state and 64 items.
+    """The core and its list of states.
 
     Parameters
     ----------
@@ -167,13 +164,11 @@ class States:
         np.cumsum(weights, out=self._sums[1, 1:])
         self._broken = int(np.searchsorted(self._sums[1], reduced.capacity, side="right")) - 1
         self._items = core.Items(values, weights, self._sums, self._broken, int(reduced.capacity))
-        self._core = np.zeros(core.FIELDS, np.int64)
-        self._core[core.COUNT] = 1  # the break solution, at value and weight 0
-        self._core[core.LEFT], self._core[core.RIGHT] = self._broken - 1, self._broken
-        self._core[core.BEST] = incumbent - self._sums[0, self._broken]
+        self._at = begun()  # with the break solution
+        self._at.left, self._at.right = self._broken - 1, self._broken
+        self._at.best = incumbent - self._sums[0, self._broken]
         self._lists = np.zeros((2, 4, 256), np.int64)
-        self._bits = np.zeros(64, np.int64)
-        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._history = History()
         self._memory = memory
         self._thin = thin
         self._better: BoolArray | None = None
@@ -186,7 +181,7 @@ class States:
     @property
     def work(self) -> int:
         """How many states were looked at so far."""
-        return int(self._core[core.WORK])
+        return int(self._at.work)
 
     @property
     def thinned(self) -> bool:
@@ -195,7 +190,7 @@ class States:
 
     def improve(self, incumbent: int) -> None:
         """Look only for solutions that are better than this value."""
-        self._core[core.BEST] = max(int(self._core[core.BEST]), incumbent - int(self._sums[0, self._broken]))
+        self._at.best = max(int(self._at.best), incumbent - int(self._sums[0, self._broken]))
 
     @property
     def pause(self) -> float:
@@ -214,21 +209,21 @@ class States:
         -------
         Whether the search is at its end, and how many items were taken in.
         """
-        before = int(self._core[core.ITEMS])
+        before = int(self._at.items)
         if self._waits is not None and not self._rearrange(self._waits):
             return True, 0
-        why = core.expand(self._lists, self._core, self._bits, self._items, items, work)
-        if self._core[core.IMPROVED]:
-            self._core[core.IMPROVED] = 0
+        why = core.expand(self._lists, self._at, self._history.bits, self._items, items, work)
+        if self._at.improved:
+            self._at.improved = False
             self._better = self._trace()
-        if not self._core[core.MERGING]:
+        if not self._at.merging:
             self.bound = self._bound()
-        self._waits = why if why in (core.FULL, core.FILED) else None
-        return why == core.FINISHED, int(self._core[core.ITEMS]) - before
+        self._waits = why if why in (FULL, FILED) else None
+        return why == FINISHED, int(self._at.items) - before
 
     def _rearrange(self, why: int) -> bool:
         began, size = self._clock(), self._lists.nbytes
-        going = self._make_room() if why == core.FULL else self._file()
+        going = self._make_room() if why == FULL else self._file()
         if size >= _LARGE:  # small lists depend on other things than their size
             self._rate = max(_REARRANGED, (self._clock() - began) / size)
         return going
@@ -239,28 +234,20 @@ class States:
         return better
 
     def _bounds(self) -> IntArray:
-        return core.bounds(self._lists, self._core, self._items)
+        return core.bounds(self._lists, self._at, self._items)
 
     def _bound(self) -> int:
-        most = [int(self._core[core.BEST])]
-        if self._core[core.COUNT]:
+        most = [int(self._at.best)]
+        if self._at.count:
             most.append(int(self._bounds().max()))
         if self._given_up is not None:
             most.append(self._given_up)
         return max(most) + int(self._sums[0, self._broken])
 
     def _trace(self) -> BoolArray:
-        # From the incumbent back through the tables; each bit changes the side of one item.
         chosen = np.zeros(len(self._order), np.bool_)
         chosen[: self._broken] = True
-        flags, link, items = int(self._core[core.BEST_BITS]), int(self._core[core.BEST_LINK]), self._bits
-        for table in range(len(self._tables), -1, -1):
-            for bit in range(64):
-                if flags >> bit & 1:
-                    chosen[items[bit]] ^= True
-            if table:
-                of_flags, of_link, items = self._tables[table - 1]
-                flags, link = int(of_flags[link]), int(of_link[link])
+        chosen[self._history.changed(self._at.best_bits, self._at.best_link)] ^= True
         solution = np.empty_like(chosen)
         solution[self._order] = chosen
         return solution
@@ -269,24 +256,16 @@ class States:
         # Twice the room, while the old and the new lists fit into two thirds of the memory.
         if 3 * self._lists.nbytes > self._memory * 2 // 3:
             return self._halve()
-        lists = np.empty((2, 4, 2 * self._lists.shape[2]), np.int64)
-        turn, count = self._core[core.TURN], self._core[core.COUNT]
-        lists[turn, :, :count] = self._lists[turn, :, :count]  # the other buffer is written anew
-        self._lists = lists
+        self._lists = with_room(self._lists, self._at, 2 * self._lists.shape[2])
         return True
 
     def _file(self) -> bool:
         # Each table gets at most a quarter of what is left of its third of the memory.
-        left = self._memory // 3 - sum(flags.nbytes + link.nbytes for flags, link, _ in self._tables)
-        while 16 * self._core[core.COUNT] > max(left // 4, 16):
+        left = self._memory // 3 - self._history.size
+        while 16 * self._at.count > max(left // 4, 16):
             if not self._halve():
                 return False
-        count = int(self._core[core.COUNT])
-        states = self._lists[self._core[core.TURN], :, :count]
-        self._tables.append((states[core.BITS].copy(), states[core.LINK].copy(), self._bits.copy()))
-        states[core.BITS] = 0
-        states[core.LINK] = np.arange(count)
-        self._core[core.USED] = 0
+        self._history.file(self._lists, self._at)
         return True
 
     def _halve(self) -> bool:
@@ -295,5 +274,5 @@ class States:
         bounds = self._bounds()
         kept = lower_half(-bounds)
         self._given_up = max(int(bounds[~kept].max()), -(2**63) if self._given_up is None else self._given_up)
-        self._core[core.COUNT] = keep(self._lists[self._core[core.TURN]], kept)
+        self._at.count = keep(self._lists[self._at.turn], kept)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,7 +103,9 @@ def remainder(reduced: Reduced, known: int) -> Remainder | None:
         fits = weights <= capacity
         items, values, weights = items[fits], values[fits], weights[fits]
         if not len(items):
-            return _bundled(reduced, items, values, weights, capacity, best, taken, value, unit) if best < 0 else None
+            if best >= 0:
+                return None
+            break
         sides = _sides(values, weights, capacity, best)
         if sides is None:
             return None
@@ -121,7 +123,25 @@ def remainder(reduced: Reduced, known: int) -> Remainder | None:
             values, weights, capacity = values // factor, weights // divisor, capacity // divisor
             unit, best = unit * factor, best // factor
         elif free.all():
-            return _bundled(reduced, items, values, weights, capacity, best, taken, value, unit)
+            break
+    every = np.arange(len(items))
+    return _bundled(
+        Remainder(
+            reduced=reduced,
+            values=values,
+            weights=weights,
+            copies=np.ones(len(items), np.int64),
+            capacity=capacity,
+            known=best,
+            kind=every,
+            items=items,
+            kinds=every,
+            ranks=np.zeros_like(every),
+            taken=taken,
+            value=value,
+            unit=unit,
+        )
+    )
 
 
 def _sides(values: IntArray, weights: IntArray, capacity: int, best: int) -> tuple[BoolArray, BoolArray] | None:
@@ -143,33 +163,16 @@ def _sides(values: IntArray, weights: IntArray, capacity: int, best: int) -> tup
     return ~free & (gains > 0), free
 
 
-def _bundled(
-    reduced: Reduced, items: IntArray, values: IntArray, weights: IntArray, capacity: int, best: int,
-    taken: BoolArray, value: int, unit: int,
-) -> Remainder:  # fmt: skip
+def _bundled(rest: Remainder) -> Remainder:
+    """Equal items together, where there are enough of them."""
+    values, weights, items = rest.values, rest.weights, rest.items
     order = np.lexsort((values, weights))
     new = np.ones(len(items), np.bool_)
     new[1:] = (np.diff(weights[order]) != 0) | (np.diff(values[order]) != 0)
     starts = np.flatnonzero(new)
     if _ALIKE * len(starts) > len(items):
-        every, ones = np.arange(len(items)), np.ones(len(items), np.int64)
-        return Remainder(
-            reduced,
-            values,
-            weights,
-            ones,
-            capacity,
-            best,
-            every,
-            items,
-            every,
-            np.zeros_like(every),
-            taken,
-            value,
-            unit,
-        )  # fmt: skip
-    items, kinds = items[order], np.cumsum(new) - 1
-    ranks = np.arange(len(items)) - starts[kinds]
+        return rest
+    kinds = np.cumsum(new) - 1
     kind, copies = [], []
     for each, count in enumerate(np.diff(np.append(starts, len(items))).tolist()):
         size = 1
@@ -179,8 +182,14 @@ def _bundled(
             count -= size
             size *= 2
     of_kind, of_copies = np.array(kind, np.int64), np.array(copies, np.int64)
-    first = order[starts]
-    return Remainder(
-        reduced, values[first][of_kind] * of_copies, weights[first][of_kind] * of_copies, of_copies, capacity, best,
-        of_kind, items, kinds, ranks, taken, value, unit,
-    )  # fmt: skip
+    first = order[starts][of_kind]
+    return replace(
+        rest,
+        values=values[first] * of_copies,
+        weights=weights[first] * of_copies,
+        copies=of_copies,
+        kind=of_kind,
+        items=items[order],
+        kinds=kinds,
+        ranks=np.arange(len(items)) - starts[kinds],
+    )

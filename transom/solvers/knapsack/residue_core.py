@@ -1,7 +1,6 @@
 """Compiled inner loops of the search by residues (:mod:`transom.solvers.knapsack.residues`).
 
-``lists`` has shape ``(2, 4, room)``: two buffers that take turns, with the rows value, weight, bits and link; value and
-weight are relative to the break solution. ``state`` is the search's memory between two calls.
+Value and weight of a state are relative to the break solution.
 """
 
 from __future__ import annotations
@@ -10,16 +9,7 @@ import numpy as np
 
 from transom._system.compiling import compiled
 from transom.models.arrays import FloatArray, IntArray
-
-VALUE, WEIGHT, BITS, LINK = range(4)
-"""Rows of a list."""
-
-COUNT, TURN, NEXT, BEST, BEST_BITS, BEST_LINK, IMPROVED, USED, WORK, FIELDS = range(10)
-"""Fields of ``state``: number of states; the buffer they are in; the next item; the best value, how it came about and
-whether it is new; bits in use; states looked at."""
-
-FINISHED, FULL, FILED, PAUSED = range(4)
-"""Why :func:`expand` returned: search at its end, list full, bits used up, work done."""
+from transom.solvers.knapsack.states import BITS, FILED, FINISHED, FULL, LINK, PAUSED, VALUE, WEIGHT, Numbers
 
 _SAFE = 1e-3  # far more than all rounding errors, of values that are whole numbers
 
@@ -27,7 +17,7 @@ _SAFE = 1e-3  # far more than all rounding errors, of values that are whole numb
 @compiled
 def expand(
     lists: IntArray,
-    state: IntArray,
+    at: Numbers,
     bits: IntArray,
     steps: IntArray,
     costs: FloatArray,
@@ -39,7 +29,7 @@ def expand(
 
     Parameters
     ----------
-    lists, state : the states; changed in place.
+    lists, at : the states; changed in place.
     bits : which item each bit stands for, shape ``(64,)``; changed in place.
     steps : what changing the side of an item adds to value and weight, shape ``(m, 2)``.
     costs : what a solution costs at least that has it on the other side, rising, shape ``(m,)``.
@@ -49,20 +39,20 @@ def expand(
     """
     room, modulus, slope = int(numbers[0]), int(numbers[1]), numbers[2]
     while True:
-        goal = state[BEST] + 1 - _SAFE
-        if state[NEXT] == len(steps) or state[COUNT] == 0 or slope * room - costs[state[NEXT]] < goal:
+        goal = at.best + 1 - _SAFE
+        if at.next == len(steps) or at.count == 0 or slope * room - costs[at.next] < goal:
             return FINISHED
         if work <= 0:
             return PAUSED
-        if state[USED] == 64:
+        if at.used == 64:
             return FILED
-        if 2 * state[COUNT] > lists.shape[2]:
+        if 2 * at.count > lists.shape[2]:
             return FULL
-        item = state[NEXT]
-        bits[state[USED]] = item
-        source, target = lists[state[TURN]], lists[1 - state[TURN]]
-        count, value, weight = state[COUNT], steps[item, 0], steps[item, 1]
-        flag = np.int64(1) << state[USED]
+        item = at.next
+        bits[at.used] = item
+        source, target = lists[at.turn], lists[1 - at.turn]
+        count, value, weight = at.count, steps[item, 0], steps[item, 1]
+        flag = np.int64(1) << at.used
         i = k = kept = 0
         top = np.int64(-(2**62))
         while i < count or k < count:
@@ -80,8 +70,8 @@ def expand(
             if v <= top:
                 continue
             top = v
-            if w <= room and v > state[BEST]:
-                state[BEST], state[BEST_BITS], state[BEST_LINK], state[IMPROVED] = v, b, link, 1
+            if w <= room and v > at.best:
+                at.best, at.best_bits, at.best_link, at.improved = v, b, link, True
                 goal = v + 1 - _SAFE
             bound = v + slope * (room - w)
             if bound < goal or bound - least((room - w) % modulus, modulus, tables) < goal:
@@ -89,11 +79,11 @@ def expand(
             target[VALUE, kept], target[WEIGHT, kept], target[BITS, kept], target[LINK, kept] = v, w, b, link
             kept += 1
         work -= 2 * count
-        state[WORK] += 2 * count
-        state[COUNT] = kept
-        state[TURN] = 1 - state[TURN]
-        state[USED] += 1
-        state[NEXT] += 1
+        at.work += 2 * count
+        at.count = kept
+        at.turn = 1 - at.turn
+        at.used += 1
+        at.next += 1
 
 
 @compiled

@@ -26,6 +26,8 @@ from transom.models.efficiency import by_efficiency
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import residue_core as core
+from transom.solvers.knapsack import states
+from transom.solvers.knapsack.states import History, begun, with_room
 from transom.stop import Budget, Stop
 
 _CELLS = 2**15  # of residues, for each of which the bound is known
@@ -73,7 +75,6 @@ class ResidueSearch:
         self._order = self._order[self._order != self._broken]
         self._through, self._costs = through[self._order], costs[self._order]
         self._steps, self._residues = steps[self._order], residues[self._order]
-        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
 
     def promising(self, budget: Budget) -> bool:
         """Whether the bound closes a good part of the gap."""
@@ -89,61 +90,50 @@ class ResidueSearch:
         ----------
         most : states; of more, those with the smallest bounds are given up.
         """
-        self._tables = []
-        bits = np.zeros(64, np.int64)
+        history = History()
         lists = np.zeros((2, 4, max(4, min(4096, 2 * most))), np.int64)
-        state = np.zeros(core.FIELDS, np.int64)
+        at = begun()
         # The break item is on either side, and does not fit where nothing else changes.
         lists[0, :, 1] = self._reduced.values[self._broken], self._reduced.weights[self._broken], 1, 0
-        state[core.COUNT], state[core.USED] = 2, 1
-        bits[0] = -1
-        state[core.BEST] = self._reduced.best(int(budget.value or 0)) - self._value
-        if state[core.BEST] < 0:
-            state[core.BEST] = 0
+        at.count, at.used = 2, 1
+        history.bits[0] = -1
+        at.best = self._reduced.best(int(budget.value or 0)) - self._value
+        if at.best < 0:
+            at.best = 0
             budget.found(self._reduced.solution(self._chosen))
         tables, given_up = self._first, -np.inf
-        while state[core.WORK] < _WORK * most:
-            why = core.expand(lists, state, bits, self._steps, self._through, tables, self._numbers, _CHUNK)
-            if state[core.IMPROVED]:
-                state[core.IMPROVED] = 0
-                budget.found(self._solution(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), bits))
-            if why == core.FINISHED:
-                bound = max(int(state[core.BEST]), int(np.floor(given_up + 1e-3)) if given_up > -np.inf else -(2**62))
+        while at.work < _WORK * most:
+            why = core.expand(lists, at, history.bits, self._steps, self._through, tables, self._numbers, _CHUNK)
+            if at.improved:
+                at.improved = False
+                budget.found(self._solution(history.changed(at.best_bits, at.best_link)))
+            if why == states.FINISHED:
+                bound = max(int(at.best), int(np.floor(given_up + 1e-3)) if given_up > -np.inf else -(2**62))
                 budget.prove(self._reduced.value_of(self._value + bound))
                 return
             if budget.done():
                 return
-            states, count = lists[state[core.TURN]], int(state[core.COUNT])
-            if why == core.FULL and count > most:
-                bounds = core.bounds(states, count, tables, self._numbers)
+            count = int(at.count)
+            if why == states.FULL and count > most:
+                now = lists[at.turn]
+                bounds = core.bounds(now, count, tables, self._numbers)
                 kept = np.zeros(count, np.bool_)
                 kept[np.argpartition(-bounds, count // 2)[: count // 2]] = True
                 given_up = max(given_up, float(bounds[~kept].max()))
-                states[:, : count // 2] = states[:, :count][:, kept]
-                state[core.COUNT] = count // 2
-            elif why == core.FULL:
-                larger = np.empty((2, 4, min(2 * lists.shape[2], 4 * most)), np.int64)
-                larger[state[core.TURN], :, :count] = states[:, :count]
-                lists = larger
-            elif why == core.FILED:
-                self._tables.append((states[core.BITS, :count].copy(), states[core.LINK, :count].copy(), bits.copy()))
-                states[core.BITS, :count] = 0
-                states[core.LINK, :count] = np.arange(count)
-                state[core.USED] = 0
-                left = int(state[core.NEXT])
+                now[:, : count // 2] = now[:, :count][:, kept]
+                at.count = count // 2
+            elif why == states.FULL:
+                lists = with_room(lists, at, min(2 * lists.shape[2], 4 * most))
+            elif why == states.FILED:
+                history.file(lists, at)
+                left = int(at.next)
                 tables = core.slopes(
                     self._residues[left:], self._costs[left:], int(self._numbers[1]), self._numbers[2], _CELLS
                 )
 
-    def _solution(self, flags: int, link: int, items: IntArray) -> BoolArray:
+    def _solution(self, changed: IntArray) -> BoolArray:
         chosen = self._chosen.copy()
-        for table in range(len(self._tables), -1, -1):
-            for bit in range(64):
-                if flags >> bit & 1:
-                    chosen[self._broken if items[bit] < 0 else self._order[items[bit]]] ^= True
-            if table:
-                of_flags, of_link, items = self._tables[table - 1]
-                flags, link = int(of_flags[link]), int(of_link[link])
+        chosen[np.where(changed < 0, self._broken, self._order[changed])] ^= True
         return self._reduced.solution(chosen)
 
 

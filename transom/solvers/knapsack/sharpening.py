@@ -8,8 +8,10 @@ from transom.models.arrays import IntArray
 from transom.models.knapsack import Knapsack
 from transom.models.reduction import Reduced, reduce
 from transom.solvers.knapsack import cut_core as core
+from transom.solvers.knapsack import states
 from transom.solvers.knapsack.cardinality import Cut, cuts
 from transom.solvers.knapsack.remainder import Remainder, remainder
+from transom.solvers.knapsack.states import BITS, LINK, LOSS, VALUE, WEIGHT, History, Numbers, begun, bits_of, with_room
 from transom.solvers.knapsack.thinning import keep, lower_half
 from transom.stop import Budget, Stop
 
@@ -80,8 +82,7 @@ class CutSearch:
 
     def __init__(self, rest: Remainder, cut: Cut, budget: Budget) -> None:
         self._rest, self._cut, self._budget = rest, cut, budget
-        self._tables: list[tuple[IntArray, IntArray, IntArray]] = []
-        self._bits = np.zeros(64, np.int64)
+        self._history = History()
         values, weights = rest.values, rest.weights
         ratio = values / weights
         efficient = np.argsort(-ratio, kind="stable")
@@ -130,8 +131,8 @@ class CutSearch:
             value, i, j = core.pair(one[0], one[1], two, self._room)
             if value + self._value > self._best():
                 flipped = (
-                    items[_bits_of(int(one[2, i]), half)],
-                    items[half:][_bits_of(int(two[2, j]), len(items) - half)],
+                    items[bits_of(int(one[2, i]), half)],
+                    items[half:][bits_of(int(two[2, j]), len(items) - half)],
                 )
                 self._change(np.concatenate(flipped))
 
@@ -145,68 +146,47 @@ class CutSearch:
         cut = self._cut
         bound = cut.bound // cut.steps
         lists = np.zeros((2, 5, min(4096, 2 * most)), np.int64)
-        state = np.zeros(core.FIELDS, np.int64)
-        state[core.COUNT] = 1
+        at = begun()
         given_up, work = -1, 0
         while work < _WORK * most:
-            state[core.BEST] = self._best() - self._value
-            left, before = self._budget.iterations_left(), int(state[core.ITEMS])
+            at.best = self._best() - self._value
+            left, before = self._budget.iterations_left(), int(at.items)
             items = -1 if left is None else left
-            why = core.expand(lists, state, self._bits, self._changes, self._numbers, items, _CHUNK)
-            self._budget.spend(int(state[core.ITEMS]) - before)
-            work = int(state[core.WORK])
-            if state[core.IMPROVED]:
-                state[core.IMPROVED] = 0
-                self._change(self._trace(int(state[core.BEST_BITS]), int(state[core.BEST_LINK]), self._bits))
-            if why == core.FINISHED:
+            why = core.expand(lists, at, self._history.bits, self._changes, self._numbers, items, _CHUNK)
+            self._budget.spend(int(at.items) - before)
+            work = int(at.work)
+            if at.improved:
+                at.improved = False
+                self._change(self._history.changed(at.best_bits, at.best_link))
+            if why == states.FINISHED:
                 if given_up < 0:
                     return self._best()
                 # What was given up has lost at least so much.
                 return max(self._best(), (cut.bound - given_up) // cut.steps)
             if self._budget.done():
                 return bound
-            if why == core.FULL:
+            if why == states.FULL:
                 if self._budget.seconds_left() < _REARRANGED * lists.nbytes:
                     return bound  # others may still find something in that time
-                if state[core.COUNT] > most:
-                    self._pair(lists[state[core.TURN]], state)
-                    lost = _thinned(lists[state[core.TURN]], state)
+                if at.count > most:
+                    self._pair(lists[at.turn], at)
+                    lost = _thinned(lists[at.turn], at)
                     given_up = lost if given_up < 0 else min(given_up, lost)
                 else:
-                    larger = np.empty((2, 5, min(2 * lists.shape[2], 2 * most)), np.int64)
-                    turn, count = state[core.TURN], state[core.COUNT]
-                    larger[turn, :, :count] = lists[turn, :, :count]  # the other buffer is written anew
-                    lists = larger
-            elif why == core.FILED:
-                states = lists[state[core.TURN]]
-                count = int(state[core.COUNT])
-                self._tables.append(
-                    (states[core.BITS, :count].copy(), states[core.LINK, :count].copy(), self._bits.copy())
-                )
-                states[core.BITS, :count] = 0
-                states[core.LINK, :count] = np.arange(count)
-                state[core.USED] = 0
+                    lists = with_room(lists, at, min(2 * lists.shape[2], 2 * most))
+            elif why == states.FILED:
+                self._history.file(lists, at)
         return bound
 
-    def _pair(self, states: IntArray, state: IntArray) -> None:
+    def _pair(self, now: IntArray, at: Numbers) -> None:
         # States with all choices of the next items.
-        first, count = int(state[core.NEXT]), int(state[core.COUNT])
+        first, count = int(at.next), int(at.count)
         others = core.subsets(self._changes.steps[first : first + _HALF])
-        value, i, j = core.pair(states[core.VALUE, :count], states[core.WEIGHT, :count], others, self._room)
+        value, i, j = core.pair(now[VALUE, :count], now[WEIGHT, :count], others, self._room)
         if value + self._value > self._best():
-            more = first + _bits_of(int(others[2, j]), min(_HALF, len(self._order) - first))
-            known = self._trace(int(states[core.BITS, i]), int(states[core.LINK, i]), self._bits)
+            more = first + bits_of(int(others[2, j]), min(_HALF, len(self._order) - first))
+            known = self._history.changed(now[BITS, i], now[LINK, i])
             self._change(np.concatenate((known, more)))
-
-    def _trace(self, flags: int, link: int, items: IntArray) -> IntArray:
-        """The places of the items that have changed sides."""
-        changed: list[IntArray] = []
-        for table in range(len(self._tables), -1, -1):
-            changed.append(items[_bits_of(flags, 64)])
-            if table:
-                of_flags, of_link, items = self._tables[table - 1]
-                flags, link = int(of_flags[link]), int(of_link[link])
-        return np.concatenate(changed)
 
     def _best(self) -> int:
         return self._rest.best(int(self._budget.value or 0))
@@ -217,16 +197,12 @@ class CutSearch:
         self._budget.found(self._rest.solution(chosen))
 
 
-def _bits_of(mask: int, length: int) -> IntArray:
-    return np.flatnonzero([mask >> bit & 1 for bit in range(length)])
-
-
-def _thinned(states: IntArray, state: IntArray) -> int:
+def _thinned(now: IntArray, at: Numbers) -> int:
     """Give up half of the states, those that lost most; the least loss that was given up."""
-    count = int(state[core.COUNT])
-    losses = states[core.LOSS, :count].copy()
+    count = int(at.count)
+    losses = now[LOSS, :count].copy()
     kept = lower_half(losses)
-    state[core.COUNT] = keep(states, kept)
+    at.count = keep(now, kept)
     return int(losses[~kept].min())
 
 
