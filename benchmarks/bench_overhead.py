@@ -68,10 +68,9 @@ def handing(pairs: int) -> None:
         for seed in range(pairs + 1):
             times = []
             with tempfile.TemporaryDirectory() as folder:
-                watching = Incumbents(Path(folder)).watched(stop)
-                for criteria in (stop, watching):
+                for report in (None, Incumbents(Path(folder)).report):
                     begun = time.process_time()
-                    result = solve(problem, solver, criteria, seed)
+                    result = solve(problem, solver, stop, seed, report=report)
                     times.append(time.process_time() - begun)
                 curve = handed_over(Path(folder)).curve
             if seed:  # the first pair compiles

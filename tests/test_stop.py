@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from time import process_time
 
+import numpy as np
 import pytest
 
 from transom.errors import StopError
@@ -147,3 +148,14 @@ def test_only_wall_time_limits_those_who_look_at_the_wall_clock() -> None:
     assert budget.wall_seconds_left() == math.inf
     assert budget.nested(Stop(seconds=1), problem).wall_seconds_left() == math.inf
     assert budget.seconds_left() <= 60
+
+
+def test_a_budget_is_reported_as_it_gets_better() -> None:
+    problem, seen = Knapsack([1, 2], [1, 1], 1), list[tuple[float | None, float | None, bool]]()
+    budget = Stop().start(problem, report=lambda budget: seen.append((budget.value, budget.bound, budget.infeasible)))
+    for chosen in ([True, False], [True, False], [False, True]):
+        budget.found(np.array(chosen))
+    budget.prove(3.0)
+    budget.prove(4.0)
+    budget.prove_infeasible()
+    assert seen == [(1, None, False), (2, None, False), (2, 3.0, False), (2, 3.0, True)]

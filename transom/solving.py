@@ -77,6 +77,7 @@ def solve(
     start: Any = None,
     threads: int = 1,
     clock: Callable[[], float] = perf_counter,
+    report: Callable[[Budget], Any] | None = None,
 ) -> Result[SolutionT]:
     """Solve a problem, check the answer independently, and say what is known about it.
 
@@ -90,6 +91,7 @@ def solve(
     threads : how many threads the solver may use, > 0.
     clock : what seconds are read from [s]; :func:`time.process_time` counts the CPU time of this process, for
         measurements on machines that are busy otherwise.
+    report : called with the budget whenever its incumbent or its bound gets better, or a proof ends the search.
 
     Returns
     -------
@@ -112,7 +114,7 @@ def solve(
     warm_up(problem)
     stated = parameters(chosen)  # now: a file may have gone when the time is over
 
-    budget = stop.start(problem, threads, clock)
+    budget = stop.start(problem, threads, clock, report)
     instance = problem.digest()  # now: of a large problem it takes tens of milliseconds, which the search must not use
     error, seconds = _search(problem, chosen, budget, seed, start)
     reason = _reason(budget, error, seconds)

@@ -105,9 +105,15 @@ class Stop:
         if self.stall is not None and self.stall <= 0:
             raise StopError(f"stop: stall must be > 0, got {self.stall}")
 
-    def start(self, problem: Problem, threads: int = 1, clock: Callable[[], float] = perf_counter) -> Budget:
-        """A fresh budget for one run on ``problem``; its clock starts now."""
-        return Budget(self, problem, threads, clock)
+    def start(
+        self,
+        problem: Problem,
+        threads: int = 1,
+        clock: Callable[[], float] = perf_counter,
+        report: Callable[[Budget], Any] | None = None,
+    ) -> Budget:
+        """A fresh budget for one run on ``problem``; its clock starts now, and it is reported as it gets better."""
+        return Budget(self, problem, threads, clock, report)
 
 
 def relative_gap(value: float | None, bound: float | None) -> float | None:
@@ -135,7 +141,12 @@ class Budget:
     """
 
     def __init__(
-        self, stop: Stop, problem: Problem, threads: int = 1, clock: Callable[[], float] = perf_counter
+        self,
+        stop: Stop,
+        problem: Problem,
+        threads: int = 1,
+        clock: Callable[[], float] = perf_counter,
+        report: Callable[[Budget], Any] | None = None,
     ) -> None:
         self.stop = stop
         self.threads = threads
@@ -150,6 +161,7 @@ class Budget:
         self.iterations = 0
         self._improved_at = 0
         self._problem = problem
+        self._report = report
         self._maximise = problem.sense == "max"
         self.clock = cpu_time if clock is process_time else clock
         self._started = self.clock()
@@ -289,6 +301,8 @@ class Budget:
     def prove_infeasible(self) -> None:
         """Say that there is no feasible solution."""
         self.infeasible = True
+        if self._report is not None:
+            self._report(self)
 
     @property
     def optimal(self) -> bool:
@@ -322,6 +336,8 @@ class Budget:
 
     def _record(self) -> None:
         self.curve.append((self.seconds(), self.value, self.bound))
+        if self._report is not None:
+            self._report(self)
 
 
 class _Part(Budget):

@@ -111,7 +111,7 @@ def problems() -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["knapsack", "selection", "scas", "csp"])
 def test_answers_of_all_kinds_come_across(kind: str, tmp_path: Path) -> None:
     problem = problems()[kind]
-    result = solve(problem, "auto", Incumbents(tmp_path).watched(Stop(seconds=60.0)), 0)
+    result = solve(problem, "auto", Stop(seconds=60.0), 0, report=Incumbents(tmp_path).report)
     assert result.status == "optimal"
     answer, curve = handed_over(tmp_path)
     assert answer is not None
@@ -128,7 +128,7 @@ def test_answers_of_all_kinds_come_across(kind: str, tmp_path: Path) -> None:
 
 def test_an_answer_that_was_not_written_whole_is_none(tmp_path: Path) -> None:
     problem, handing = knapsack(), Incumbents(tmp_path)
-    budget = handing.watched(Stop()).start(problem)
+    budget = Stop().start(problem, report=handing.report)
     fits = np.flatnonzero(problem.weights <= problem.capacity)
     items = fits[np.argsort(problem.values[fits])]
     for chosen in (np.zeros(8, bool), np.arange(8) == items[0], np.arange(8) == items[-1]):
@@ -155,7 +155,7 @@ def test_handing_over_takes_its_share_at_most(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(incumbents, "thread_time", clock)
     monkeypatch.setattr(incumbents, "_PAUSE", 1e6)  # the thread comes too late
     handing = Incumbents(tmp_path)
-    budget = handing.watched(Stop()).start(knapsack(), clock=clock)
+    budget = Stop().start(knapsack(), clock=clock, report=handing.report)
     written = 0
     while now[0] < 100:
         budget.prove(1e9 - len(budget.curve))

@@ -22,21 +22,21 @@ from transom.bench.run.curves import number, thinned
 from transom.errors import TransomError
 from transom.problems import size_of
 from transom.result import Result
-from transom.stop import Stop
+from transom.stop import Budget
 
 Stage = Literal["warm-up", "run", "judging"]
 Announce = Callable[[Stage], None]
-Watch = Callable[[Stop], Stop]
+Report = Callable[[Budget], None]
 
 _DECODER = msgspec.json.Decoder(Task)
 
 
-def execute(data: bytes, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> bytes:
+def execute(data: bytes, announce: Announce = lambda stage: None, report: Report | None = None) -> bytes:
     """Execute a task given as JSON and return its row as JSON."""
-    return msgspec.json.encode(run_task(_DECODER.decode(data), announce, watched), enc_hook=_plain)
+    return msgspec.json.encode(run_task(_DECODER.decode(data), announce, report), enc_hook=_plain)
 
 
-def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch = lambda stop: stop) -> Row:
+def run_task(task: Task, announce: Announce = lambda stage: None, report: Report | None = None) -> Row:
     """Execute a task in this process.
 
     What the solver raises, refuses or gets wrong becomes part of the row. Nothing here ends a run that does not stop
@@ -46,7 +46,7 @@ def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch
     ----------
     task : the run.
     announce : called when a stage begins; the clock of the budget runs during ``run``.
-    watched : makes of the criteria of a run those that it is done under, whose budget reports what it finds.
+    report : called with the budget of a run whenever it gets better (:func:`~transom.solving.solve`).
     """
     announce("warm-up")
     try:
@@ -54,12 +54,12 @@ def run_task(task: Task, announce: Announce = lambda stage: None, watched: Watch
             from transom.bench.plan.sequences import replay_task
 
             return replay_task(task, announce)
-        return _solved(task, announce, watched)
+        return _solved(task, announce, report)
     except (Exception, SystemExit) as fault:
         return failed(task, "error", _words(fault))
 
 
-def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
+def _solved(task: Task, announce: Announce, report: Report | None) -> Row:
     from transom import registry
     from transom.rng import stream
     from transom.solving import check, refusal, solve, warm_up
@@ -85,10 +85,10 @@ def _solved(task: Task, announce: Announce, watched: Watch) -> Row:
     gc.collect()
     _forget_peak()
     announce("run")
-    clock, stop = CLOCKS[task.clock], watched(task.stop)
+    clock = CLOCKS[task.clock]
     begun, since = perf_counter(), clock()
     try:
-        result = solve(problem, solver, stop, task.seed, threads=task.threads, clock=clock)
+        result = solve(problem, solver, task.stop, task.seed, threads=task.threads, clock=clock, report=report)
     except (Exception, SystemExit) as fault:
         wall = clock() - since
         return Row(**facts, outcome="error", cause=one_line(_words(fault)), wall=wall, cold=cold, memory=_peak())

@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 import os
 import struct
-from collections.abc import Callable
-from dataclasses import astuple
 from pathlib import Path
 from threading import Event, Lock, Thread
-from time import perf_counter, sleep, thread_time
+from time import sleep, thread_time
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -23,7 +21,7 @@ import msgspec
 import numpy as np
 
 from transom.models import ParetoFront
-from transom.stop import Budget, Problem, Stop
+from transom.stop import Budget
 
 FREE, SHARE = 1e-3, 0.02
 """CPU time that handing over may take of a run at once: so many seconds, and this share of its time so far."""
@@ -88,16 +86,18 @@ class Incumbents:
         self._spent = 0.0
         Thread(target=self._write_late, name="transom-incumbents", daemon=True).start()
 
-    def watched(self, stop: Stop) -> Stop:
-        """A stop of the same criteria whose budget hands over what solvers report to it."""
-        return _WatchedStop(*astuple(stop)).reporting(self)
-
-    def report(self, latest: _Incumbent, elapsed: float) -> None:
-        """Hand over what is new, now if the share of the time so far [s] allows that."""
+    def report(self, budget: Budget) -> None:
+        """Hand over what is new, now if the share of the time so far allows that."""
         if os.getpid() != self._process:
             return  # a copy of the worker that a solver made
+        if self._latest is not None and budget.solution is self._latest.solution:
+            found_at = self._latest.seconds
+        else:
+            found_at = budget.curve[-1][0] if budget.curve else 0.0
+        curve = budget.curve
+        latest = _Incumbent(budget.solution, budget.value, found_at, budget.infeasible, curve, len(curve))
         self._latest = latest
-        if self._spent > FREE + SHARE * elapsed or not self._lock.acquire(blocking=False):
+        if self._spent > FREE + SHARE * budget.seconds() or not self._lock.acquire(blocking=False):
             if not self._late.is_set():
                 self._late.set()
             return
@@ -191,49 +191,3 @@ def _number(value: float | None) -> float:
 
 def _some(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-class _WatchedBudget(Budget):
-    """A budget that hands over what solvers report to it."""
-
-    def __init__(
-        self, stop: Stop, problem: Problem, threads: int, clock: Callable[[], float], incumbents: Incumbents
-    ) -> None:
-        super().__init__(stop, problem, threads, clock)
-        self._incumbents = incumbents
-        self._found_at = 0.0
-
-    def found(self, solution: Any) -> bool:
-        better = super().found(solution)
-        if better:
-            self._found_at = self.curve[-1][0]
-            self._report()
-        return better
-
-    def prove(self, bound: float) -> None:
-        before = self.bound
-        super().prove(bound)
-        if self.bound != before:
-            self._report()
-
-    def prove_infeasible(self) -> None:
-        super().prove_infeasible()
-        self._report()
-
-    def _report(self) -> None:
-        latest = _Incumbent(self.solution, self.value, self._found_at, self.infeasible, self.curve, len(self.curve))
-        self._incumbents.report(latest, self.seconds())
-
-
-class _WatchedStop(Stop):
-    """Criteria whose budgets hand over what solvers report; the budget itself states plain ones."""
-
-    _incumbents: Incumbents
-
-    def reporting(self, incumbents: Incumbents) -> Stop:
-        """To whom the budget hands over."""
-        object.__setattr__(self, "_incumbents", incumbents)
-        return self
-
-    def start(self, problem: Problem, threads: int = 1, clock: Callable[[], float] = perf_counter) -> Budget:
-        return _WatchedBudget(Stop(*astuple(self)), problem, threads, clock, self._incumbents)

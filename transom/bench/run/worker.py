@@ -67,7 +67,7 @@ def main(place: str, preparing: float) -> None:
         status.begin(_STAGES[stage], longest, 0.0 if longest else preparing)
 
     try:
-        row = execute(data, announce, Incumbents(folder).watched)
+        row = execute(data, announce, Incumbents(folder).report)
     except BaseException as fault:  # such as KeyboardInterrupt, which cannot come from a terminal here
         row = msgspec.json.encode(failed(task, "error", f"{type(fault).__name__}: {fault}"))
     _leave_copy(worker)
