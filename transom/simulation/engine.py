@@ -41,6 +41,7 @@ def simulate(
     workload: Workload,
     policy: str | Policy | PriorityRule,
     *,
+    spec: str | None = None,
     seed: int = 0,
     label: str | None = None,
     progress: Progress | None = None,
@@ -59,6 +60,7 @@ def simulate(
     workload : jobs with their real runtimes, and the machine.
     policy : a name or specification (``"fcfs-easy"``, ``"window:solver=dp,size=20"``), a policy, or a priority rule,
         whose jobs start in its order without backfilling.
+    spec : the specification that ``policy`` was made of, if it is an object: it draws as under that name.
     seed : >= 0, for policies that draw random numbers.
     label : name of the policy in the schedule, by default its name or specification.
     progress : called with the number of started jobs.
@@ -91,12 +93,13 @@ def simulate(
     if not isinstance(rules, str) and not isinstance(getattr(rules, "replayed", None), str):
         raise SpecError(f"simulate: expected the name of event rules or event rules, got {shown(rules)}")
     chosen = policy_of(policy)
-    title = label or (policy if isinstance(policy, str) else str(getattr(chosen, "name", type(chosen).__name__)))
+    stated = policy if isinstance(policy, str) else spec
+    title = label or stated or str(getattr(chosen, "name", type(chosen).__name__))
     report = progress or (lambda started: None)
     ruled = parse_rules(rules) if isinstance(rules, str) else rules
     if (reset := getattr(chosen, "reset", None)) is not None:
         # Not by its label: what a policy is called must not change what it draws.
-        reset(stream(seed, policy if isinstance(policy, str) else type(policy).__name__))
+        reset(stream(seed, stated or type(policy).__name__))
     costs = workload.origin.cost
     by_id = {} if costs is None else dict(zip(workload.jobs.id.tolist(), costs.tolist(), strict=True))
     for part in deciding(chosen):

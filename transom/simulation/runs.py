@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,12 @@ class Run:
     """One policy of a comparison: what to call it, its specification, the seed, and how jobs get their nodes.
 
     ``allocator`` is for clusters with a topology; without one jobs get the lowest idle ids, and hops cost as in
-    the paper. ``rules`` are the event rules, as a specification.
+    the paper. ``rules`` are the event rules, as a specification. ``policy`` is what the specification describes, made
+    once and reset before each replay; by default a policy of jobs on nodes.
+
+    Raises
+    ------
+    SpecError : the policy or a parameter is unknown, or a value does not fit.
     """
 
     label: str
@@ -65,6 +70,11 @@ class Run:
     allocator: Allocator | None = None
     rules: str = "textbook"
     outages: Outages | None = None
+    policy: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.policy is None:
+            object.__setattr__(self, "policy", make_policy(self.spec))
 
 
 def parse_runs(policies: list[str], seed: int = 0, make: Callable[[str], Any] = make_policy) -> list[Run]:
@@ -82,10 +92,10 @@ def parse_runs(policies: list[str], seed: int = 0, make: Callable[[str], Any] = 
     for label, spec in registry.labelled_apart(policies):
         if label.lower() == FIGURES:
             raise SpecError(f"label {label!r}: a policy cannot be called so: {FIGURES}/ is the folder of pictures")
-        make(spec)
+        policy = make(spec)
         if label in (run.label for run in runs):
             raise SpecError(f"two policies are called {label!r}; name one by LABEL=SPEC, such as {label}-2={spec}")
-        runs.append(Run(label, spec, seed))
+        runs.append(Run(label, spec, seed, policy=policy))
     return runs
 
 
@@ -190,7 +200,8 @@ def _computed(
 ) -> Schedule:
     schedule = simulate(
         workload,
-        run.spec,
+        run.policy,
+        spec=run.spec,
         seed=seed,
         label=run.label,
         progress=progress,
@@ -223,14 +234,14 @@ def _card(workload: Workload, run: Run) -> dict[str, Any]:
         card["outages"] = outage_card(run.outages)
     if workload.origin.cost is not None:
         card["costs"] = blake2b(workload.origin.cost.tobytes(), digest_size=8).hexdigest()
-    if any(getattr(part, "by_facts", False) for part in deciding(make_policy(run.spec))):
+    if any(getattr(part, "by_facts", False) for part in deciding(run.policy)):
         card["facts"] = facts_digest(job_facts(workload))
     return card
 
 
 def _code(run: Run) -> str:
     """A digest of what decides: this package, the files of what others registered, and weights (``digest``)."""
-    parts = deciding(make_policy(run.spec))
+    parts = deciding(run.policy)
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
     return code_digest(parts)

@@ -12,7 +12,7 @@ from tests.amounts import numbers
 from tests.simulation.placement.workloads import small_workload
 from transom.errors import DocumentError
 from transom.simulation.placement.recording import read_task_schedules, read_tasks_card, write_tasks
-from transom.simulation.placement.replay import simulate_tasks
+from transom.simulation.placement.replay import make_task_policy, simulate_tasks
 from transom.simulation.placement.runs import replay_tasks
 from transom.simulation.placement.verification import check_tasks
 from transom.simulation.runs import Run
@@ -74,7 +74,7 @@ def test_a_recording_gives_the_schedules_back(tmp_path: Path) -> None:
 
 def test_a_finished_run_is_read_and_another_one_is_not(tmp_path: Path) -> None:
     chunks = [small_workload(seed) for seed in (2, 4)]
-    run = Run("r", "random", seed=5)
+    run = Run("r", "random", seed=5, policy=make_task_policy("random"))
     first, kept = replay_tasks(chunks, run, tmp_path)
     assert not kept
     again, kept = replay_tasks(chunks, run, tmp_path)
@@ -88,7 +88,7 @@ def test_a_finished_run_is_read_and_another_one_is_not(tmp_path: Path) -> None:
 
 def test_chunks_draw_numbers_of_their_own() -> None:
     work = small_workload(7)
-    (one, two), _ = replay_tasks([work, work], Run("r", "random", seed=5))
+    (one, two), _ = replay_tasks([work, work], Run("r", "random", seed=5, policy=make_task_policy("random")))
     assert one == simulate_tasks(work, "random", seed=5, label="r")
     assert two == simulate_tasks(work, "random", seed=6, label="r")
     assert not np.array_equal(one.batches, two.batches)

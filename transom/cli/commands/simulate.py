@@ -172,7 +172,7 @@ def command(
     from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import Trim, summary
     from transom.simulation.output.sentences import answer
-    from transom.simulation.policies.by_name import deciding, make_policy
+    from transom.simulation.policies.by_name import deciding
     from transom.simulation.runs import repetitions, replay
     from transom.traces.job_texts import read_job_texts
     from transom.traces.outages import outage_card
@@ -200,7 +200,7 @@ def command(
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
     workload = extended.workload
-    cards = card_lines(((run.label, deciding(make_policy(run.spec))) for run in runs), workload.cluster.num_nodes)
+    cards = card_lines(((run.label, deciding(run.policy)) for run in runs), workload.cluster.num_nodes)
     broken = chosen_outages(outages, on_failure, workload.cluster.num_nodes, context)
     runs = [replace(run, outages=broken) for run in runs]
     asked, beside = len(runs), references(runs) if cards and reference and not json else []
@@ -328,7 +328,7 @@ def _document(
     return {
         "policy": run.label,
         "spec": run.spec,
-        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
+        **({} if (clock := clock_of(run.policy)) is None else {"clock": clock}),
         "seed": run.seed,
         **({} if run.allocator is None else {"allocator": asdict(run.allocator)}),
         "rules": schedule.rules,

@@ -68,7 +68,6 @@ def read_under(
     from transom.errors import SpecError
     from transom.registry import parse
     from transom.simulation.event_rules import SequenceRules, Textbook, parse_rules, suited_policy
-    from transom.simulation.policies.by_name import make_policy
     from transom.simulation.reading import read_sequence, reading_under
 
     rules, stated, where = parse_rules(text), given(context), f"--rules {text}"
@@ -80,7 +79,7 @@ def read_under(
             spelt(stated, "cluster", "resources", "partition_nodes", "period", "outages", "on_failure"), where
         )
         for run in runs:
-            suited_policy(rules, make_policy(run.spec), run.spec)
+            suited_policy(rules, run.policy, run.spec)
     if not isinstance(rules, SequenceRules):
         if not {"walltime", "estimates"} & stated.keys():
             reading = reading._replace(walltime=reading_under(rules).walltime)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,7 +67,16 @@ def print_cards(lines: Sequence[str], json: bool) -> None:
         (note if json else remark)(line)
 
 
-def references(runs: Sequence[Run], rules: Sequence[str] = RULES) -> list[Run]:
-    """Runs of the simple rules that are not among ``runs`` yet, under the event rules and outages of these."""
+def references(
+    runs: Sequence[Run], rules: Sequence[str] = RULES, make: Callable[[str], Any] | None = None
+) -> list[Run]:
+    """Runs of the simple rules that are not among ``runs`` yet, under the event rules and outages of these.
+
+    ``make`` builds their policies, by default those of jobs on nodes.
+    """
     known = {run.spec for run in runs}
-    return [replace(runs[0], label=f"{spec} (reference)", spec=spec) for spec in rules if spec not in known]
+    return [
+        replace(runs[0], label=f"{spec} (reference)", spec=spec, policy=make(spec) if make else None)
+        for spec in rules
+        if spec not in known
+    ]

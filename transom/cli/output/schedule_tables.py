@@ -155,7 +155,7 @@ def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Sched
 def _print_clocks(runs: list[Run]) -> None:
     from transom.simulation.policies.clocks import clock_of, clock_remarks
 
-    for text in clock_remarks((run.label, clock_of(run.spec)) for run in runs):
+    for text in clock_remarks((run.label, clock_of(run.policy)) for run in runs):
         remark(text)
 
 

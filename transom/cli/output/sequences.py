@@ -37,14 +37,14 @@ def compare_sequences(
     import numpy as np
 
     from transom.simulation.output.metrics import aggregate, summary
-    from transom.simulation.policies.by_name import deciding, make_policy
+    from transom.simulation.policies.by_name import deciding
     from transom.simulation.policies.clocks import clock_of
     from transom.simulation.runs import replay
 
     rules: SequenceRules = read.rules  # type: ignore[assignment]
     workload = read.workload
     starts = rules.starts(len(workload))
-    cards = card_lines(((run.label, deciding(make_policy(run.spec))) for run in runs), workload.cluster.num_nodes)
+    cards = card_lines(((run.label, deciding(run.policy)) for run in runs), workload.cluster.num_nodes)
     beside = references(runs) if cards and reference and not json else []
     if out:
         for run in runs:
@@ -85,7 +85,7 @@ def compare_sequences(
                     {
                         "policy": run.label,
                         "spec": run.spec,
-                        **({} if (clock := clock_of(run.spec)) is None else {"clock": clock}),
+                        **({} if (clock := clock_of(run.policy)) is None else {"clock": clock}),
                         "rules": rules.stated,
                         "over_sequences": {name: each._asdict() for name, each in aggregate(rows).items()},
                         "sequences": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ def simulate_machines(context: typer.Context) -> None:
     from transom.simulation.placement.event_rules import task_rules
     from transom.simulation.placement.replay import make_task_policy
     from transom.simulation.placement.runs import replay_tasks
-    from transom.simulation.runs import Run, parse_runs
+    from transom.simulation.runs import parse_runs
 
     asked, options = given(context), context.params
     refuse(spelt(asked, *(name for name in asked if name not in SUITED)), "--machines")
@@ -39,11 +40,11 @@ def simulate_machines(context: typer.Context) -> None:
     if not options["policy"]:
         raise SpecError("Missing option '--policy'")
     runs = [
-        Run(run.label, run.spec, run.seed, rules=rules.replayed)
-        for run in parse_runs(options["policy"], options["seed"], make_task_policy)
+        replace(run, rules=rules.replayed) for run in parse_runs(options["policy"], options["seed"], make_task_policy)
     ]
-    cards = card_lines((run.label, make_task_policy(run.spec)) for run in runs)
-    beside = references(runs, TASK_RULES) if cards and options["reference"] and not options["json"] else []
+    cards = card_lines((run.label, run.policy) for run in runs)
+    referred = cards and options["reference"] and not options["json"]
+    beside = references(runs, TASK_RULES, make_task_policy) if referred else []
     cut = {name: options[name] for name in ("machines", "chunks", "start", "jobs")}
     chunks = read_chunks(trace, **cut)
     if out:

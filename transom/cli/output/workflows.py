@@ -49,7 +49,7 @@ def simulate_workflows(context: typer.Context) -> None:
     from transom.errors import SpecError
     from transom.learned.mars.classes import chosen_policy, classes_of
     from transom.simulation.output.verification import check_schedule
-    from transom.simulation.policies.by_name import deciding, make_policy
+    from transom.simulation.policies.by_name import deciding
     from transom.simulation.runs import replay, stand
     from transom.simulation.workflows.combination import combined_stream
     from transom.simulation.workflows.figures import workflow_summary
@@ -67,7 +67,7 @@ def simulate_workflows(context: typer.Context) -> None:
     runs = chosen_runs(policies, options["period"], options["seed"], nowhere)
     combination = combined_stream(stream) if options["combine"] else None
     workload = stream.workload if combination is None else combination.replayed.workload
-    deciders = ((run.label, deciding(make_policy(run.spec))) for run in runs)
+    deciders = ((run.label, deciding(run.policy)) for run in runs)
     cards = card_lines(deciders, workload.cluster.num_nodes, classes_of(stream.workflows))
     beside = references(runs) if cards and options["reference"] and not options["json"] else []
     if out:

@@ -11,7 +11,7 @@ from transom.errors import DocumentError
 from transom.simulation.placement.event_rules import task_rules
 from transom.simulation.placement.finished import finished_chunks, forget_chunks
 from transom.simulation.placement.recording import read_task_schedules, read_tasks_card, write_tasks
-from transom.simulation.placement.replay import make_task_policy, simulate_tasks
+from transom.simulation.placement.replay import simulate_tasks
 from transom.simulation.placement.schedule import TaskSchedule
 from transom.simulation.placement.verification import check_tasks
 from transom.simulation.runs import REPLAYED, Run, code_digest, stand
@@ -33,7 +33,7 @@ def replay_tasks(
     Parameters
     ----------
     chunks : the workloads, each on empty machines; chunk ``k`` draws random numbers from the seed of the run + ``k``.
-    run : policy, seed and event rules.
+    run : policy (:func:`~transom.simulation.placement.replay.make_task_policy`), seed and event rules.
     folder : where the run is recorded (``FOLDER/LABEL``); None keeps nothing.
     details : what else belongs in the record.
     force : replay even what a run of the same workload, policy, seed and code left there.
@@ -48,7 +48,7 @@ def replay_tasks(
         "spec": run.spec,
         "seed": run.seed,
         "events": run.rules,
-        "code": code_digest([make_task_policy(run.spec), task_rules(run.rules)]),
+        "code": code_digest([run.policy, task_rules(run.rules)]),
     }
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card, chunks)) is not None:
@@ -77,8 +77,8 @@ def _replay_rest(
     done = sum(int(each.instances.sum()) for each in chunks[: len(finished)])
     for k in range(len(finished), len(chunks)):
         chunk = chunks[k]
-        report = None if progress is None else _from(progress, done)
-        schedule = simulate_tasks(chunk, run.spec, seed=run.seed + k, label=run.label, rules=run.rules, progress=report)
+        told = None if progress is None else _from(progress, done)
+        schedule = simulate_tasks(chunk, run.policy, seed=run.seed + k, label=run.label, rules=run.rules, progress=told)
         stand(check_tasks(chunk, schedule))
         keep(schedule)
         done += int(chunk.instances.sum())

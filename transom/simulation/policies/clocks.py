@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from transom.simulation.core.decision import Policy
 from transom.simulation.core.site_order import load_rule
-from transom.simulation.policies.by_name import make_policy
+from transom.simulation.policies.by_name import policy_of
 
 _STARTS = {"trace": "on the trace's clock", "sequence": "on a clock that starts with the jobs that are replayed"}
 
 
-def clock_of(spec: str) -> str | None:
-    """``trace``, ``sequence`` or both if a policy orders the queue by rules that depend on it, else None.
+def clock_of(policy: str | Policy) -> str | None:
+    """``trace``, ``sequence`` or both if a policy, or that of a specification, orders the queue by rules that depend on
+    it, else None.
 
     Raises
     ------
     SpecError : there is no such policy.
     """
-    policy = make_policy(spec)
+    policy = policy_of(policy)
     rules = getattr(policy, "rules", None) or (load_rule(getattr(policy, "order", "fcfs")),)
     clocks: set[str] = {rule.clock for rule in rules if hasattr(rule, "clock")}
     return " and ".join(sorted(clocks, reverse=True)) or None
