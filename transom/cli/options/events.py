@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -98,6 +99,17 @@ def read_under(
         if name in settings:
             raise SpecError(f"{where}: {name} does not go with --start and --jobs, which state one sequence")
     return Read(*read_sequence(trace, rules, nodes, start, jobs), card)
+
+
+def refuse_others(context: typer.Context, suited: Container[str], where: str) -> None:
+    """Say no to the options of a command that were stated and do not go with something.
+
+    Raises
+    ------
+    SpecError : one of them is not among those that are suited.
+    """
+    stated = given(context)
+    options.refuse(spelt(stated, *(name for name in stated if name not in suited)), where)
 
 
 def spelt(stated: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from transom._system.wording import counted
 from transom.cli.output.console import check_recording, describe, note, print_json, progress, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.schedule_tables import print_summaries
+from transom.cli.output.side_by_side import Comparison
 
 if TYPE_CHECKING:
     from transom.cli.options.events import Read
@@ -18,21 +19,16 @@ if TYPE_CHECKING:
     from transom.simulation.runs import Run
 
 
-def compare_sequences(
-    read: Read, runs: list[Run], trace: Path, out: Path | None, tau: float, force: bool, json: bool, reference: bool
-) -> None:
+def compare_sequences(asked: Comparison, read: Read, runs: list[Run], trace: Path, tau: float) -> None:
     """Replay each drawn sequence on an empty machine under each policy; print means over the sequences.
 
     Parameters
     ----------
+    asked : what is kept and shown; ``LABEL.START`` is recorded for each policy and sequence.
     read : the jobs and the rules, which say how sequences are drawn.
     runs : the policies.
     trace : the file, as it was named.
-    out : where ``LABEL.START`` is recorded for each policy and sequence; None keeps nothing.
     tau : bound of the bounded slowdown [s].
-    force : replay even what is finished there.
-    json : print JSON instead of a table.
-    reference : replay simple rules beside learned policies, for the table alone.
     """
     import numpy as np
 
@@ -42,10 +38,10 @@ def compare_sequences(
     from transom.simulation.runs import replay
 
     rules: SequenceRules = read.rules  # type: ignore[assignment]
-    workload = read.workload
+    workload, out, json = read.workload, asked.out, asked.json
     starts = rules.starts(len(workload))
     cards = card_lines(((run.label, deciding(run.policy)) for run in runs), workload.cluster.num_nodes)
-    beside = references(runs) if cards and reference and not json else []
+    beside = references(runs) if cards and asked.reference and not json else []
     if out:
         for run in runs:
             check_recording(out / f"{run.label}.{starts[0]}")
@@ -67,7 +63,7 @@ def compare_sequences(
                 done = rules.length * len(rows)
                 report = partial(_advance, bars, task, done)
                 folder = None if run in beside else out
-                rows.append(summary(replay(sequence, one, folder, details, force, report)[0], tau))
+                rows.append(summary(replay(sequence, one, folder, details, asked.force, report)[0], tau))
                 bars.update(task, completed=done + rules.length)
     drawn = {name: getattr(rules, name) for name in rules.protocol}
     if json:

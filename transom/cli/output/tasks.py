@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from transom._system.wording import counted
-from transom.cli.options.events import given, spelt
-from transom.cli.options.tasks import SUITED, read_chunks
-from transom.cli.output.console import check_recording, note, number, print_json, print_table, progress
+from transom.cli.options.tasks import read_chunks
+from transom.cli.output.console import check_recording, note, number, print_json, print_table
 from transom.cli.output.learned_policies import TASK_RULES, card_lines, print_cards, references
+from transom.cli.output.side_by_side import Comparison, side_by_side
 
 if TYPE_CHECKING:
-    from transom.cli.output.progress_lines import ProgressLines
     from transom.simulation.placement.schedule import TaskSchedule
     from transom.simulation.runs import Run
 
 
-def simulate_machines(context: typer.Context) -> None:
-    """Replay a trace of tasks chunk by chunk under one or more policies; the options are the command's."""
-    from transom.cli.options.common import refuse
+def simulate_machines(
+    asked: Comparison,
+    traces: Sequence[Path],
+    machines: list[str],
+    chunks: int | None,
+    rules: str,
+    start: int = 0,
+    jobs: int | None = None,
+) -> None:
+    """Replay a trace of tasks chunk by chunk under one or more policies.
+
+    Parameters
+    ----------
+    asked : the policies, and what is kept and shown.
+    traces : the trace; of several files all are refused.
+    machines, chunks, start, jobs : the machines, and which jobs are replayed at a time
+        (:func:`~transom.cli.options.tasks.read_chunks`).
+    rules : the event rules.
+
+    Raises
+    ------
+    SpecError : there are several files or no policies, or one of these options is not valid.
+    """
     from transom.errors import SpecError
     from transom.simulation.placement.bounds import makespan_bound
     from transom.simulation.placement.event_rules import task_rules
@@ -32,68 +48,51 @@ def simulate_machines(context: typer.Context) -> None:
     from transom.simulation.placement.runs import replay_tasks
     from transom.simulation.runs import parse_runs
 
-    asked, options = given(context), context.params
-    refuse(spelt(asked, *(name for name in asked if name not in SUITED)), "--machines")
-    (trace, *others), out, rules = options["traces"], options["out"], task_rules(options["rules"])
+    ruled, (trace, *others), out = task_rules(rules), traces, asked.out
     if others:
-        raise SpecError(f"--machines takes one trace of tasks, got {1 + len(others)} files")
-    if not options["policy"]:
+        raise SpecError(f"--machines takes one trace of tasks, got {len(traces)} files")
+    if not asked.policies:
         raise SpecError("Missing option '--policy'")
-    runs = [
-        replace(run, rules=rules.replayed) for run in parse_runs(options["policy"], options["seed"], make_task_policy)
-    ]
+    runs = [replace(run, rules=ruled.replayed) for run in parse_runs(asked.policies, asked.seed, make_task_policy)]
+    labelled = {run.label for run, text in zip(runs, asked.policies, strict=True) if text != run.spec}
     cards = card_lines((run.label, run.policy) for run in runs)
-    referred = cards and options["reference"] and not options["json"]
-    beside = references(runs, TASK_RULES, make_task_policy) if referred else []
-    cut = {name: options[name] for name in ("machines", "chunks", "start", "jobs")}
-    chunks = read_chunks(trace, **cut)
+    beside = references(runs, TASK_RULES, make_task_policy) if cards and asked.reference and not asked.json else []
+    cut = {"machines": machines, "chunks": chunks, "start": start, "jobs": jobs}
+    work = read_chunks(trace, machines, chunks, start, jobs)
     if out:
         for run in runs:
             check_recording(out / run.label)
-    work = chunks[0]
-    instances = sum(int(each.instances.sum()) for each in chunks)
-    jobs = sum(len(each.job_ids) for each in chunks)
-    many = f"{counted(jobs, 'job')}, {counted(sum(map(len, chunks)), 'task')}, {counted(instances, 'instance')}"
-    note(f"{work.name}: {many}")
-    for reason, count in work.repairs.items():
+    instances = sum(int(each.instances.sum()) for each in work)
+    counts = (sum(len(each.job_ids) for each in work), "job"), (sum(map(len, work)), "task"), (instances, "instance")
+    note(f"{work[0].name}: {', '.join(counted(*each) for each in counts)}")
+    for reason, count in work[0].repairs.items():
         note(f"  left out: {reason}: {counted(count, 'task')}")
-    bounds = [makespan_bound(each) for each in chunks]
-    schedules: dict[str, list[TaskSchedule]] = {}
-    with progress() as bars:
-        tasks = {run.label: bars.add_task(run.label, total=instances, start=False) for run in [*runs, *beside]}
-        for run, stated in zip([*runs, *beside], [*options["policy"], *(run.spec for run in beside)], strict=True):
-            task = tasks[run.label]
-            bars.start_task(task)
-            details = {"trace": str(trace), "tasks": cut}
-            folder = None if run in beside else out
-            schedules[run.label], kept = replay_tasks(
-                chunks, run, folder, details, options["force"], partial(_advance, bars, task)
+    bounds = [makespan_bound(each) for each in work]
+
+    def one(run: Run, report: Callable[[int], None]) -> tuple[list[TaskSchedule], bool]:
+        details = {"trace": str(trace), "tasks": cut}
+        found, kept = replay_tasks(work, run, None if run in beside else out, details, asked.force, report)
+        for k, (schedule, bound) in enumerate(zip(found, bounds, strict=True)) if asked.json else ():
+            print_json(
+                {"chunk": k, "policy": run.label if run.label in labelled else run.spec} | _line(run, schedule, bound)
             )
-            bars.update(task, completed=instances, description=f"{run.label} (kept)" if kept else run.label)
-            if options["json"]:
-                for k, (schedule, bound) in enumerate(zip(schedules[run.label], bounds, strict=True)):
-                    print_json(
-                        {"chunk": k, "policy": run.spec if stated == run.spec else run.label}
-                        | _line(run, schedule, bound)
-                    )
+        return found, kept
+
+    compared = [*runs, *beside]
+    schedules = dict(zip((run.label for run in compared), side_by_side(compared, instances, one), strict=True))
     drawn: list[Path] = []
-    if out and options["figures"]:
+    if asked.pictures:
         from transom.plot.tasks import save_task_figures
 
-        kinds = [each.value for each in options["formats"] or ()] or ["png"]
-        asked = {run.label: schedules[run.label] for run in runs}
-        drawn = save_task_figures(asked, bounds, out / "figures", kinds)
-    print_cards(cards, options["json"])
-    if not options["json"]:
-        _print_figures(f"{work.name} under {rules.stated} events", schedules, bounds)
+        own = {run.label: schedules[run.label] for run in runs}
+        drawn = save_task_figures(own, bounds, asked.pictures, asked.formats)
+    print_cards(cards, asked.json)
+    if not asked.json:
+        _print_figures(f"{work[0].name} under {ruled.stated} events", schedules, bounds)
     if out:
         note(f"jobs, instances and decisions: {out}/LABEL/jobs.parquet, instances.parquet, decisions.parquet")
     for path in drawn:
         note(f"figure: {path}")
-
-
-def _advance(bars: ProgressLines, task: int, started: int) -> None:
-    bars.update(task, completed=started)
 
 
 def _line(run: Run, schedule: TaskSchedule, bound: int) -> dict[str, Any]:

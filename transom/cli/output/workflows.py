@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from transom._system.wording import counted
-from transom.cli.options.events import given, spelt
 from transom.cli.options.nodes import NodeOptions, chosen_runs
-from transom.cli.options.workflows import SUITED, read_stream
+from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import (
     check_writable,
     describe,
@@ -19,13 +16,12 @@ from transom.cli.output.console import (
     number,
     print_json,
     print_table,
-    progress,
     remarked,
 )
 from transom.cli.output.learned_policies import card_lines, print_cards, references
+from transom.cli.output.side_by_side import Comparison, side_by_side
 
 if TYPE_CHECKING:
-    from transom.cli.output.progress_lines import ProgressLines
     from transom.simulation import Schedule
     from transom.simulation.runs import Run
     from transom.simulation.workflows.stream import WorkflowStream
@@ -43,9 +39,30 @@ _COLUMNS: dict[str, tuple[str, float, int]] = {
 }
 
 
-def simulate_workflows(context: typer.Context) -> None:
-    """Replay workflows under one or more policies; the options are the command's."""
-    from transom.cli.options.common import refuse
+def simulate_workflows(
+    asked: Comparison,
+    files: Sequence[Path],
+    nodes: int | None,
+    period: int | None,
+    gap: float | None,
+    combine: bool,
+    tau: float,
+) -> None:
+    """Replay workflows under one or more policies.
+
+    Parameters
+    ----------
+    asked : the policies, and what is kept and shown.
+    files, nodes, gap : the workflows, the size of the machine, and seconds between their submissions
+        (:func:`~transom.cli.options.workflows.read_stream`).
+    period : of a policy that stands for all others [s].
+    combine : whether compatible tasks are combined before the replay.
+    tau : bound of the bounded slowdown [s].
+
+    Raises
+    ------
+    TransomError : a file cannot be read, or one of these options is not valid.
+    """
     from transom.errors import SpecError
     from transom.learned.mars.classes import chosen_policy, classes_of
     from transom.simulation.output.verification import check_schedule
@@ -55,21 +72,17 @@ def simulate_workflows(context: typer.Context) -> None:
     from transom.simulation.workflows.figures import workflow_summary
     from transom.simulation.workflows.recording import write_workflows
 
-    asked, options = given(context), context.params
-    refuse(spelt(asked, *(name for name in asked if name not in SUITED)), "workflows")
-    out, tau = options["out"], options["tau"]
+    out = asked.out
     if not 0 < tau < float("inf"):
         raise SpecError(f"--tau must be > 0 and finite, got {tau}")
-    nowhere = NodeOptions(None, (), None, "window", 1.0, None)
-    read = {name: options[name] for name in ("nodes", "gap", "seed")}
-    stream = read_stream(options["traces"], **read)
-    policies = [chosen_policy(text, stream.workflows) for text in options["policy"] or ()]
-    runs = chosen_runs(policies, options["period"], options["seed"], nowhere)
-    combination = combined_stream(stream) if options["combine"] else None
+    stream = read_stream(files, nodes, gap, asked.seed)
+    policies = [chosen_policy(text, stream.workflows) for text in asked.policies]
+    runs = chosen_runs(policies, period, asked.seed, NodeOptions(None, (), None, "window", 1.0, None))
+    combination = combined_stream(stream) if combine else None
     workload = stream.workload if combination is None else combination.replayed.workload
     deciders = ((run.label, deciding(run.policy)) for run in runs)
     cards = card_lines(deciders, workload.cluster.num_nodes, classes_of(stream.workflows))
-    beside = references(runs) if cards and options["reference"] and not options["json"] else []
+    beside = references(runs) if cards and asked.reference and not asked.json else []
     if out:
         for run in runs:
             check_writable(out / run.label / "jobs.parquet", ".parquet")
@@ -80,33 +93,33 @@ def simulate_workflows(context: typer.Context) -> None:
         note("  further resources of tasks are not scarce: the workflows state no machine")
     if combination is not None:
         note(f"  combined: {counted(len(stream.workload), 'task')} into {counted(len(workload), 'job')}")
-    details = {"files": [str(path) for path in options["traces"]], "workflows": read}
+    read = {"nodes": nodes, "gap": gap, "seed": asked.seed}
+    details: dict[str, Any] = {"files": [str(path) for path in files], "workflows": read}
     details |= {} if combination is None else {"combined": stream.workload.digest()}
-    schedules: list[Schedule] = []
-    with progress() as bars:
-        runs += beside
-        tasks = [bars.add_task(run.label, total=len(workload), start=False) for run in runs]
-        for run, task in zip(runs, tasks, strict=True):
-            bars.start_task(task)
-            folder = None if run in beside else out
-            schedule, kept = replay(workload, run, folder, details, options["force"], partial(_advance, bars, task))
-            bars.update(task, completed=len(workload), description=f"{run.label} (kept)" if kept else run.label)
-            if folder:
-                write_workflows(stream, schedule, folder / run.label, tau, combination)
-            schedules.append(schedule)
-    kinds = [each.value for each in options["formats"] or ()] or ["png"]
-    drawn = (
-        _draw(stream, schedules[: len(runs) - len(beside)], out / "figures", kinds)
-        if out and options["figures"]
-        else []
-    )
+
+    def one(run: Run, report: Callable[[int], None]) -> tuple[Schedule, bool]:
+        folder = None if run in beside else out
+        schedule, kept = replay(workload, run, folder, details, asked.force, report)
+        if folder:
+            write_workflows(stream, schedule, folder / run.label, tau, combination)
+        return schedule, kept
+
+    own = len(runs)
+    runs += beside
+    schedules = side_by_side(runs, len(workload), one)
+    drawn: list[Path] = []
+    if asked.pictures:
+        from transom.plot.all_figures import save_workflow_figures
+
+        names = [each.name for each in stream.workflows]
+        drawn = save_workflow_figures(schedules[:own], asked.pictures, asked.formats, names)
     if combination is not None:  # what was drawn are the jobs; figures are those of their tasks
         schedules = [combination.expanded(schedule) for schedule in schedules]
         for schedule in schedules:
             stand(check_schedule(stream.workload, schedule))
     figures = [workflow_summary(stream, schedule, tau) for schedule in schedules]
-    print_cards(cards, options["json"])
-    if options["json"]:
+    print_cards(cards, asked.json)
+    if asked.json:
         print_json(
             {
                 "workflows": len(stream.workflows),
@@ -137,16 +150,6 @@ def simulate_workflows(context: typer.Context) -> None:
         note(f"tasks and workflows: {out}/LABEL/tasks.parquet, workflows.parquet, beside jobs and decisions")
     for path in drawn:
         note(f"figure: {path}")
-
-
-def _advance(bars: ProgressLines, task: int, started: int) -> None:
-    bars.update(task, completed=started)
-
-
-def _draw(stream: WorkflowStream, schedules: list[Schedule], folder: Path, formats: list[str]) -> list[Path]:
-    from transom.plot.all_figures import save_workflow_figures
-
-    return save_workflow_figures(schedules, folder, formats, [each.name for each in stream.workflows])
 
 
 def _document(
