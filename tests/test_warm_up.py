@@ -15,8 +15,13 @@ from transom._system.compiling import compiled
 from transom.solving import warm_up
 
 def kernels():
-    made = [each for each in gc.get_objects() if isinstance(each, compiled) and each._dispatcher is not None]
-    return {(each.__module__, each.__qualname__, str(given)) for each in made for given in each.signatures}
+    made = [each for each in gc.get_objects() if isinstance(each, compiled)]
+    entries = [(each, entry) for each in made for entry in (each._dispatcher, each._called) if entry is not None]
+    return {
+        (each.__module__, each.__qualname__, entry is each._called, str(given))
+        for each, entry in entries
+        for given in entry.signatures
+    }
 
 def problems(kind, rng):
     tree = FatTree.uniform(120, 5, 20)

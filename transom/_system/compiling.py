@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
+from itertools import chain
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from transom._system.argument_types import described
@@ -39,6 +40,7 @@ class compiled(Generic[Given, Returned]):
     def __init__(self, function: Callable[Given, Returned]) -> None:
         self._function = function
         self._dispatcher: Any = None
+        self._called: Any = None
         self._run: Callable[Given, Returned] | None = None
         types = {name: str(each) for name, each in function.__annotations__.items()}
         self._python_inside = types.get("return") not in _NUMBERS or any("Generator" in each for each in types.values())
@@ -57,10 +59,18 @@ class compiled(Generic[Given, Returned]):
     @property
     def _numba_type_(self) -> Any:
         # What the compiler asks a global for that one of its functions calls.
-        return self._compiler()._numba_type_
+        if self._called is None:
+            self._called = self._kept(inner=True)
+        return self._called._numba_type_
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types of arguments that it is compiled for, for Python or for compiled code."""
+        made = [each.signatures for each in (self._dispatcher, self._called) if each is not None]
+        return list(dict.fromkeys(chain.from_iterable(made)))
 
     def __getattr__(self, name: str) -> Any:
-        # What tests ask a compiled function: its signatures, the plain function.
+        # What tests ask a compiled function: the plain function.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._compiler(), name)
@@ -82,11 +92,13 @@ class compiled(Generic[Given, Returned]):
             if config.DISABLE_JIT:  # plain Python, slowly: for debuggers and coverage
                 self._dispatcher = self._function
             else:
-                from transom._system.kernel_cache import kept_dispatcher
-
-                digest = kernel_digest(self, source_digest)
-                self._dispatcher = kept_dispatcher(self._function, self.options, digest)
+                self._dispatcher = self._kept(inner=False)
         return self._dispatcher
+
+    def _kept(self, inner: bool) -> Any:
+        from transom._system.kernel_cache import kept_dispatcher
+
+        return kept_dispatcher(self._function, self.options, kernel_digest(self, source_digest), inner)
 
 
 class no_refcount(compiled[Given, Returned]):

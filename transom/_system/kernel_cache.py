@@ -36,20 +36,23 @@ _SEAL = 16
 """Bytes at the end of a file."""
 
 
-def kept_dispatcher(function: Callable[..., Any], options: dict[str, Any], digest: str) -> Any:
+def kept_dispatcher(function: Callable[..., Any], options: dict[str, Any], digest: str, inner: bool) -> Any:
     """What compiles a function for the types that it is called with, and keeps the results for later processes.
 
     Parameters
     ----------
     options : of the compiler.
     digest : of all that the machine code depends on.
+    inner : whether compiled code alone calls it: what takes Python's arguments apart is a fifth of the work.
     """
+    if inner:
+        options = {**options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     try:
         make = _dispatcher_class()
     except (ImportError, AttributeError) as error:
         notices.log(f"kernels are kept by Numba itself: {error}")
         return _kept_by_numba(function, options)
-    return make(function, options, digest)
+    return make(function, options, digest, inner)
 
 
 @cache
@@ -68,14 +71,18 @@ def _dispatcher_class() -> Any:
     class Kept:
         """What a dispatcher asks for a kernel before it compiles one, and gives what it has compiled."""
 
-        def __init__(self, name: str, digest: str) -> None:
-            self.name, self.digest = name, digest
+        def __init__(self, name: str, digest: str, inner: bool) -> None:
+            self.name, self.digest, self.inner = name, digest, inner
 
         def path(self, arguments: Iterable[Any], context: Any) -> Path:
-            """A file of its own for each list of types: processes side by side add to them without a lock."""
+            """A file of its own for each list of types: processes side by side add to them without a lock.
+
+            Compiled code may call what is kept for Python.
+            """
             types = [_described(each) for each in arguments]
             key = repr((self.digest, types, context.codegen().magic_tuple(), _versions()))
-            return cache_folder().path / f"{self.name}-{blake2b(key.encode(), digest_size=16).hexdigest()}.nbc"
+            whole = cache_folder().path / f"{self.name}-{blake2b(key.encode(), digest_size=16).hexdigest()}.nbc"
+            return whole.with_suffix(".inner.nbc") if self.inner and not whole.exists() else whole
 
         def load_overload(self, signature: Any, context: Any) -> Any:
             initialize(context)
@@ -97,9 +104,9 @@ def _dispatcher_class() -> Any:
                 _report_not_kept(f"{cache_folder().path}: {error.strerror}")
 
     class Dispatcher(CPUDispatcher):
-        def __init__(self, function: Callable[..., Any], options: dict[str, Any], digest: str) -> None:
+        def __init__(self, function: Callable[..., Any], options: dict[str, Any], digest: str, inner: bool) -> None:
             super().__init__(function, targetoptions={"nopython": True, **options})
-            self._cache = Kept(f"{function.__module__}.{function.__qualname__}", digest)
+            self._cache = Kept(f"{function.__module__}.{function.__qualname__}", digest, inner)
 
         def get_call_template(self, args: Iterable[Any], kws: dict[str, Any]) -> Any:
             # Numba would compile a function once more for each constant that stands in a call.
