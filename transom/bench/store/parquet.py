@@ -19,26 +19,23 @@ if TYPE_CHECKING:
 
 FORMAT = "transom/bench/1"
 
-_TRIES = 5  # of reading parts that are merged meanwhile
-
 _NEEDED = ("key", "set", "label", "instance", "problem", "name", "spec", "seed", "threads", "sense", "size", "outcome")
 """Columns without which a row says nothing; others may be absent, as from an older version."""
 
 
-def write_part(path: Path, frame: pl.DataFrame, replaces: Sequence[str] = ()) -> None:
+def write_part(path: Path, frame: pl.DataFrame) -> None:
     """Write rows atomically; the file is synced to disk before this returns.
 
     Parameters
     ----------
     path : the file.
     frame : the rows (:func:`~transom.bench.store.frame.schema`).
-    replaces : names of files in the same folder whose rows are in this one.
 
     Raises
     ------
     OSError : it cannot be written.
     """
-    card = json.dumps({"format": FORMAT, "rows": len(frame), "replaces": list(replaces)})
+    card = json.dumps({"format": FORMAT, "rows": len(frame)})
     buffer = io.BytesIO()
     frame.write_parquet(buffer, metadata={"transom": card})
     with atomic_path(path) as temporary, temporary.open("wb") as file:
@@ -75,15 +72,14 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
         return table.with_columns(absent).select(list(wanted)).collect()
 
 
-def replaced(path: Path) -> list[str]:
-    """Names of the files whose rows a part has taken over.
+def rows_in(path: Path) -> int:
+    """How many rows a part holds, as its metadata say.
 
     Raises
     ------
     DocumentError : the file cannot be read, or is something else.
     """
-    names = read_card(path, FORMAT).get("replaces", [])
-    return [str(name) for name in names] if isinstance(names, list) else []
+    return int(read_card(path, FORMAT).get("rows", 0))
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -93,17 +89,10 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def read_parts(folder: Path, columns: Sequence[str] | None = None) -> list[pl.DataFrame]:
-    """The rows of all parts of a store, also while another process merges them.
+    """The rows of all parts of a store, also while another process adds to them.
 
     Raises
     ------
     DocumentError : as of :func:`read_part`.
     """
-    for tries in range(1, _TRIES + 1):
-        parts = parts_of(folder)
-        try:
-            return [read_part(path, columns) for path in parts]
-        except DocumentError:
-            if tries == _TRIES or all(path.exists() for path in parts):
-                raise
-    raise AssertionError
+    return [read_part(path, columns) for path in parts_of(folder)]

@@ -1,10 +1,10 @@
 """The result store of the bench: a folder whose finished rows survive a crash.
 
 A store is a folder. A finished run is appended at once as a line of JSON to ``journal.jsonl``; when the journal has
-grown, it becomes a Parquet file in ``rows/`` and is emptied. Between the two a row may stand in both: readers count
-the last attempt of each key once. The death of the process costs nothing; that of the machine may cost the last rows
-of the journal, which is not forced to the disk row by row. ``plan.json`` keeps the plans whose runs are here, ``lock``
-says who writes.
+grown, it becomes a Parquet file in ``rows/``, or goes into the last one there if that is small, and is emptied. Between
+the two a row may stand in both: readers count the last attempt of each key once. The death of the process costs
+nothing; that of the machine may cost the last rows of the journal, which is not forced to the disk row by row.
+``plan.json`` keeps the plans whose runs are here, ``lock`` says who writes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,16 @@ from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import Outcome, Row
 from transom.bench.store.frame import to_frame
 from transom.bench.store.index import Entry, ResultIndex, journal_rows
-from transom.bench.store.parquet import FORMAT, parts_of, read_part, read_parts, replaced, write_part
+from transom.bench.store.parquet import FORMAT, parts_of, read_part, read_parts, rows_in, write_part
 from transom.errors import DocumentError, StopError, StoreError
 
 if TYPE_CHECKING:
     import polars as pl
 
 PART_ROWS = 2_000
-"""Rows of the journal that make a part."""
+"""Rows of the journal that make a part; a part of fewer gets those of the next as well."""
 PART_BYTES = 1 << 24
-"""Bytes of the journal that make a part, however few rows they are."""
-MERGED_ROWS = 10_000
-"""Parts are merged up to so many rows."""
-MERGED_BYTES = 1 << 25
-"""Parts are merged up to so many bytes."""
+"""Bytes that make a part, however few rows they are."""
 _NAMES = {"journal.jsonl", "rows", "plan.json", "lock"}
 
 
@@ -69,7 +65,6 @@ class Store:
         self._journal: Journal | None = None
         self._lock: int | None = None
         self._lines = 0
-        self._next = 1
 
     def __enter__(self) -> Self:
         with _written(self.folder):
@@ -141,7 +136,7 @@ class Store:
                 json.dump({"format": FORMAT, "plans": listed}, file, indent=1)
 
     def compact(self) -> None:
-        """Turn the journal into a part, together with small parts before it, and empty it.
+        """Turn the journal into a part, or add it to the last one if that is small, and empty it.
 
         Raises
         ------
@@ -153,32 +148,20 @@ class Store:
         import polars as pl
 
         frame = to_frame(journal_rows(self._journal.path))
-        size, taken = self._journal.size, []
-        for path in reversed(parts_of(self.folder)):
-            # One that is at least twice as large stays alone, so that no row is written again more than log n times.
-            with _written(self.folder):
-                other = path.stat().st_size
-            older = None if size + other > MERGED_BYTES else read_part(path)
-            if older is None or len(older) >= 2 * len(frame) or len(older) + len(frame) > MERGED_ROWS:
-                break
-            frame, size = pl.concat([older, frame]), size + other
-            taken.append(path)
         with _written(self.folder):
-            write_part(self.folder / "rows" / f"{self._next:05d}.parquet", frame, [path.name for path in taken])
-            self._next += 1
+            last = next(reversed(parts_of(self.folder)), None)
+            if last is not None and last.stat().st_size < PART_BYTES and rows_in(last) < PART_ROWS:
+                path, frame = last, pl.concat([read_part(last), frame])
+            else:
+                path = self.folder / "rows" / f"{1 if last is None else int(last.stem) + 1:05d}.parquet"
+            write_part(path, frame)
             self._journal.clear()
             self._lines = 0
-            for path in taken:
-                path.unlink()
 
     def _tidy(self) -> None:
         """Remove what a process left that died while it wrote."""
         for path in [*self.folder.glob(".*.part"), *(self.folder / "rows").glob(".*.part")]:
             path.unlink(missing_ok=True)
-        if parts := parts_of(self.folder):
-            self._next = int(parts[-1].stem) + 1
-            for name in replaced(parts[-1]):
-                (self.folder / "rows" / Path(name).name).unlink(missing_ok=True)
 
     def _close(self) -> None:
         if self._journal is not None:
