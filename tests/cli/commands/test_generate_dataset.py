@@ -71,7 +71,9 @@ def records(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in (folder / ".shards").glob("[0-9]*.json")}
 
 
-@pytest.mark.parametrize(("ending", "after"), [(signal.SIGKILL, (2, 6)), (signal.SIGINT, (3,))])
+@pytest.mark.parametrize(
+    ("ending", "after"), [(signal.SIGKILL, (3,)), pytest.param(signal.SIGINT, (2, 6), marks=pytest.mark.long)]
+)
 def test_broken_off_and_run_again(
     transom: Transom, tmp_path: Path, ending: signal.Signals, after: tuple[int, ...]
 ) -> None:
