@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled
+from transom.heuristics.placement.scores import alignment, dominant_share, room
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.placement import Placement
 
@@ -94,11 +95,10 @@ def fill_by_room(now: Filling, order: IntArray, share: FloatArray, most: bool) -
     share : :func:`shares`; the room is the sum of what is left of each resource as a share of the capacity.
     most : whether to take the machine with the most room.
     """
-    machines, resources = now.room.shape
+    machines = len(now.room)
     free = np.zeros(machines)
     for m in range(machines):
-        for r in range(resources):
-            free[m] += now.room[m, r] * share[m, r]
+        free[m] = room(now.room, m, share)
     for task in order:
         while now.left[task] > 0:
             best = -1
@@ -110,9 +110,7 @@ def fill_by_room(now: Filling, order: IntArray, share: FloatArray, most: bool) -
             if best < 0:
                 break
             one(now, task, best)
-            free[best] = 0.0
-            for r in range(resources):
-                free[best] += now.room[best, r] * share[best, r]
+            free[best] = room(now.room, best, share)
 
 
 class Aligned(NamedTuple):
@@ -125,11 +123,11 @@ class Aligned(NamedTuple):
 
 @compiled
 def fill_aligned(now: Filling, weights: FloatArray, machines: Aligned, looks: int) -> bool:
-    """The pair of machine and task with the largest product of room and demand, of equal ones the first, repeatedly.
+    """The pair of machine and task with the largest :func:`alignment`, of equal ones the first, repeatedly.
 
     Parameters
     ----------
-    weights : what both are multiplied by, shape ``(M, R)``.
+    weights : of the products, shape ``(M, R)``.
     machines : at first all are stale; it is changed.
     looks : at pairs, about, after which it returns.
 
@@ -148,9 +146,7 @@ def fill_aligned(now: Filling, weights: FloatArray, machines: Aligned, looks: in
                 best[m], stale[m] = -1, False
                 for task in range(tasks):
                     if fitting(now, task, m) > 0:
-                        product = 0.0
-                        for r in range(now.room.shape[1]):
-                            product += (now.room[m, r] * weights[m, r]) * (now.demands[task, r] * weights[m, r])
+                        product = alignment(now.room, m, now.demands, task, weights)
                         if best[m] < 0 or product > score[m]:
                             best[m], score[m] = task, product
             if best[m] >= 0 and (chosen < 0 or score[m] > score[chosen]):
@@ -161,15 +157,22 @@ def fill_aligned(now: Filling, weights: FloatArray, machines: Aligned, looks: in
         stale[chosen] = True
 
 
+class Users(NamedTuple):
+    """Instances that each task, which is a user of its own, holds, and its dominant share; each of shape ``(T,)``."""
+
+    held: IntArray
+    share: FloatArray
+
+
 @compiled
-def fill_fairly(now: Filling, dominant: FloatArray, first: IntArray, held: FloatArray, looks: int) -> bool:
+def fill_fairly(now: Filling, share: FloatArray, first: IntArray, users: Users, looks: int) -> bool:
     """An instance of the task with the least dominant share, again and again, on the first machine that it fits on.
 
     Parameters
     ----------
-    dominant : dominant share of an instance of each task, shape ``(T,)``.
+    share : what part of all machines a unit of each resource is, shape ``(R,)``.
     first : the first machine that each task may fit on, at first 0, shape ``(T,)``; it is changed.
-    held : dominant share of each task's instances, at first 0, shape ``(T,)``; it is changed.
+    users : at first nobody holds anything; it is changed.
     looks : at tasks, about, after which it returns.
 
     Returns
@@ -186,12 +189,13 @@ def fill_fairly(now: Filling, dominant: FloatArray, first: IntArray, held: Float
                 looks -= 1
             if looks <= 0:
                 return False
-            if first[task] < machines and (chosen < 0 or held[task] < held[chosen]):
+            if first[task] < machines and (chosen < 0 or users.share[task] < users.share[chosen]):
                 chosen = task
         looks -= tasks
         if chosen < 0:
             return True
-        held[chosen] += one(now, chosen, first[chosen]) * dominant[chosen]
+        users.held[chosen] += one(now, chosen, first[chosen])
+        users.share[chosen] = dominant_share(users.held, now.demands, chosen, chosen + 1, share)
 
 
 @compiled

@@ -12,6 +12,7 @@ from transom.errors import SpecError
 from transom.heuristics.placement.filling import (
     Aligned,
     Filling,
+    Users,
     empty,
     fill_aligned,
     fill_at_random,
@@ -167,7 +168,7 @@ class Tetris(Rule):
         weights = shares(problem) * given if len(given) == now.room.shape[1] else shares(problem)
         count = len(now.room)
         machines = Aligned(np.zeros(count), np.full(count, -1), np.ones(count, np.bool_))
-        in_time(problem, now, budget, lambda: fill_aligned(now, weights, machines, _LOOKS))
+        in_time(problem, now, budget, lambda: fill_aligned(now, weights**2, machines, _LOOKS))
 
     def _weights(self) -> FloatArray:
         try:
@@ -209,9 +210,9 @@ class DominantResource(Rule):
 
     def fill(self, problem: Placement, now: Filling, rng: np.random.Generator, budget: Budget) -> None:
         totals = problem.capacities.astype(np.float64).sum(axis=0)
-        dominant = (problem.demands / np.where(totals > 0, totals, 1.0)).max(axis=1)
-        first, held = np.zeros(len(problem), np.int64), np.zeros(len(problem))
-        in_time(problem, now, budget, lambda: fill_fairly(now, dominant, first, held, _LOOKS))
+        share, first = 1 / np.where(totals > 0, totals, 1.0), np.zeros(len(problem), np.int64)
+        users = Users(np.zeros(len(problem), np.int64), np.zeros(len(problem)))
+        in_time(problem, now, budget, lambda: fill_fairly(now, share, first, users, _LOOKS))
 
 
 @dataclass(frozen=True, slots=True)

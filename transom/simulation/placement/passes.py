@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import compiled, no_refcount
+from transom.heuristics.placement.scores import alignment, dominant_share, room
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.placement.state import State, fits, next_instant, note_pass, place
 
@@ -144,9 +145,7 @@ def _machine_for(state: State, rule: Rule, task: int) -> int:
         if fits(state, task, machine):
             if rule.choice_of == FIRST:
                 return machine
-            left = 0.0
-            for r in range(state.free.shape[1]):
-                left += state.free[machine, r] * rule.weight[machine, r]
+            left = room(state.free, machine, rule.weight)
             if rule.choice_of == FREEST:
                 left = -left
             if left < least:
@@ -197,9 +196,7 @@ def _align(state: State, rule: Rule, machine: int) -> None:
     for i in range(state.at.queued):
         task = state.queue[i]
         if state.waiting[task] > 0 and fits(state, task, machine):
-            aligned = 0.0
-            for r in range(state.free.shape[1]):
-                aligned += state.free[machine, r] * rule.weight[machine, r] * state.demands[task, r]
+            aligned = alignment(state.free, machine, state.demands, task, rule.weight)
             if rule.choice[machine] < 0 or aligned > rule.score[machine]:
                 rule.choice[machine], rule.score[machine] = task, aligned
 
@@ -243,13 +240,8 @@ def _serve(state: State, rule: Rule, job: int) -> float:
 
 @no_refcount
 def _dominant_share(state: State, rule: Rule, job: int) -> float:
-    largest = 0.0
-    for r in range(state.free.shape[1]):
-        share = 0.0
-        for task in range(rule.first_task[job], rule.first_task[job + 1]):
-            share += state.running[task] * (state.demands[task, r] * rule.weight[0, r])
-        largest = max(largest, share)
-    return largest
+    first, last = rule.first_task[job], rule.first_task[job + 1]
+    return dominant_share(state.running, state.demands, first, last, rule.weight[0])
 
 
 @no_refcount
