@@ -14,7 +14,7 @@ import pytest
 LAYERS = [
     {"errors", "reading"},
     {"_system"},
-    {"models"},
+    {"models", "class_files"},
     {"stop", "rng", "registry"},
     {"result", "problems"},
     {"solving", "reductions"},

@@ -3,7 +3,8 @@
 They register under entry points, the built-in ones through the same door as those of other
 packages; nothing is imported until it is asked for. A *specification* names one and sets
 parameters: ``sa:steps=1000,final=0.01``; a value that holds a comma or a specification of its
-own goes into brackets: ``window:solver=[sa:steps=1000],size=20``.
+own goes into brackets: ``window:solver=[sa:steps=1000],size=20``. ``./mine.py:Class`` names what a file of the user
+holds (:mod:`transom.class_files`).
 
 One name may stand for several things that take different types of problems, such as simulated annealing: each has an
 entry of its own, ``sa``, ``sa.allocation`` ..., and the one whose ``solves`` fits the problem at hand is taken.
@@ -25,6 +26,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from transom._system.wording import real_number, whole_number
+from transom.class_files import file_digest, headed, load_from_file, names_a_file
 from transom.errors import SpecError
 
 SOLVERS = "transom.solvers"
@@ -82,6 +84,8 @@ def entries(group: str, name: str) -> list[str]:
     ------
     SpecError : the name is unknown.
     """
+    if names_a_file(name):
+        return [name]
     found = sorted(entry for entry in _entries()[group] if _stem(entry) == name)
     if not found and (instead := _GONE.get(group, {}).get(name)):
         raise SpecError(f"there is no {_WORDS.get(group, group)} {name!r} any more: {instead}")
@@ -98,13 +102,15 @@ def load(group: str, name: str, problem: type | None = None) -> Any:
     Parameters
     ----------
     group : one of the groups above.
-    name : a name, or an entry (``sa.allocation``).
+    name : a name, an entry (``sa.allocation``), or ``FILE.py:NAME``.
     problem : the type of problem that it has to take, where one name stands for several things.
 
     Raises
     ------
-    SpecError : the name is unknown, or what it needs is not installed.
+    SpecError : the name is unknown, what it needs is not installed, or a file cannot be run.
     """
+    if names_a_file(name):
+        return load_from_file(name)
     if "." in name and name in _entries()[group]:
         return _load_entry(group, name)
     found = entries(group, name)
@@ -156,16 +162,25 @@ def make(group: str, spec: str, problem: type | None = None) -> Any:
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
     name, settings = parse(spec)
-    return build(load(group, name, problem), name, settings)
+    factory = load(group, name, problem)
+    if names_a_file(name) and not settings and _is_made(factory):
+        return factory
+    return build(factory, name, settings)
+
+
+def _is_made(thing: Any) -> bool:
+    """Whether a file holds the thing itself, not what makes it: an object, or a function that is a rule."""
+    return not callable(thing) or (not isinstance(thing, type) and hasattr(thing, "timeless"))
 
 
 def weights_of(*things: Any) -> str:
     """What decides beside the specifications of some things, such as weights in a file that one names.
 
-    That is their ``digest``, a text, of those that have one, and of what they hold (:func:`parts_of`); empty where none
-    has.
+    That is their ``digest``, a text, of those that have one, that of the file that their class was loaded from, and
+    the same of what they hold (:func:`parts_of`); empty where none has.
     """
-    digests = (getattr(part, "digest", None) for part in parts_of(*things))
+    parts = parts_of(*things)
+    digests = (each for part in parts for each in (getattr(part, "digest", None), file_digest(part)))
     return " ".join(digest for digest in digests if isinstance(digest, str))
 
 
@@ -212,13 +227,17 @@ def _attributes(thing: Any) -> list[str]:
 def labelled(text: str) -> tuple[str, str]:
     """Label and specification out of ``[LABEL=]SPEC``; the label is the name in the specification unless given.
 
+    Of ``FILE.py:NAME`` it is the name in the file.
+
     Raises
     ------
     SpecError : the label is none, or no specification follows it.
     """
     if found := _LABEL.fullmatch(text):
         return found[1], found[2]
-    name = text.partition(":")[0]
+    name = headed(text)[0]
+    if names_a_file(name):
+        return name.partition(":")[2] or name, text
     label, equals, _ = name.partition("=")
     if equals and _LABEL.fullmatch(f"{label}=x"):
         raise SpecError(f"{text!r}: expected LABEL=SPEC, got no specification")
@@ -255,7 +274,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     ------
     SpecError : the specification is malformed.
     """
-    name, colon, rest = spec.partition(":")
+    name, colon, rest = headed(spec)
     if not name or (colon and not rest):
         raise SpecError(f"specification {spec!r}: expected NAME or NAME:KEY=VALUE,...")
     settings: dict[str, str] = {}
@@ -277,7 +296,7 @@ def taken_out(spec: str, key: str) -> tuple[str, str | None]:
     SpecError : the specification is malformed.
     """
     name, settings = parse(spec)
-    parts = _split(spec.partition(":")[2], spec) if settings else []
+    parts = _split(headed(spec)[2], spec) if settings else []
     kept = ",".join(part for part in parts if part.partition("=")[0] != key)
     return name + (":" + kept if kept else ""), settings.get(key)
 

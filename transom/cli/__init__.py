@@ -49,6 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     standard error; 130 after Ctrl-C, SIGTERM or SIGHUP.
     """
     try:
+        _trust(arguments)
         display.reset()
         with ends_in_order(), report_steps():
             status = _command(list(arguments))
@@ -92,6 +93,15 @@ def _command(arguments: list[str]) -> object:
             raise
         print(error.format_message())  # type: ignore[attr-defined]  # nothing was asked for: the message is the help
         return 0
+
+
+def _trust(arguments: Sequence[str]) -> None:
+    """Allow that the files of policies and solvers are run that the line itself names."""
+    if named := [word for word in arguments if ".py:" in word]:
+        from transom.class_files import trust_files
+
+        for word in named:
+            trust_files(word.partition("=")[2] if word.startswith("--") else word)
 
 
 def _nobody_reads() -> int:

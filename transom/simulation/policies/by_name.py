@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from transom import registry
+from transom.class_files import headed, names_a_file
 from transom.errors import SpecError, shown
 from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Window
@@ -50,7 +51,7 @@ class RulePolicy:
     @property
     def name(self) -> str:
         """The name under which ``make_policy`` finds it."""
-        rule, _, settings = name_of_rule(self.rule).partition(":")
+        rule, _, settings = headed(name_of_rule(self.rule))
         stated = [settings] if settings else []
         if self.depth is not None:
             stated.append(f"depth={self.depth}")
@@ -79,7 +80,8 @@ def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
     ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
-    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, too.
+    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, too. ``./mine.py:NAME`` is a policy, or a rule
+    with the same endings (:mod:`transom.class_files`).
 
     Raises
     ------
@@ -89,9 +91,13 @@ def make_policy(spec: str) -> Policy:
     if name in registry.names(registry.POLICIES):
         policy: Policy = registry.make(registry.POLICIES, spec)
         return policy
+    if names_a_file(name) and not name.endswith(("-easy", "-conservative")):
+        made = registry.make(registry.POLICIES, spec)
+        return RulePolicy(spec) if is_rule(made) else policy_of(made)
+    rules = registry.names(registry.PRIORITY_RULES)
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
-        if rule + tail == name and rule in registry.names(registry.PRIORITY_RULES):
+        if rule + tail == name and (rule in rules or (names_a_file(rule) and tail)):
             stated, depth = registry.taken_out(rule + spec.removeprefix(name), "depth")
             if depth is not None and not depth.isdecimal():
                 raise SpecError(f"{spec}: depth must be a number of jobs, got {depth!r}")
