@@ -9,18 +9,23 @@
 environments that are stepped in one compiled call (:func:`scheduling_vector`). Keywords are those of the functions;
 they are plain values, so that a specification can be stored, but objects are taken, too. Wrappers hide
 ``action_masks``: it is found at ``env.unwrapped.action_masks()``, or as ``env.get_wrapper_attr("action_masks")``.
+:func:`make_policy` makes a policy of what was trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict, Unpack, cast
 
-import gymnasium
+try:
+    import gymnasium
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{error}: pip install 'transom[learned]'", name="gymnasium") from error
 
 from transom.errors import SpecError
 from transom.generate import by_months, generate_lublin
+from transom.learned.dras.agent.any_agent import AgentPolicy, MaskedAct
 from transom.learned.dras.process.observing import Observation
 from transom.learned.dras.process.process import AgentConfig
 from transom.learned.dras.process.scheduling_env import SchedulingEnv, WindowEnv
@@ -190,6 +195,33 @@ def repair(
     if pool is None:
         pool = WindowPool.generate(*CLUSTERS[cluster], pool_seed, streams)
     return RepairEnv(pool, task or RepairTask(**settings))
+
+
+def make_policy(
+    act: Callable[[Any], Any] | MaskedAct,
+    env: gymnasium.Env[Any, Any],
+    masked: bool = False,
+    name: str = "agent",
+    digest: str = "",
+) -> AgentPolicy:
+    """A policy of an agent that was trained in an environment of DRAS, for ``simulate`` and, from a file, anywhere.
+
+    Parameters
+    ----------
+    act, masked, name, digest : as of :class:`~transom.learned.dras.agent.any_agent.AgentPolicy`.
+    env : the environment, which says what is observed and how jobs are selected; wrappers that change observations or
+        actions are none of it, so ``act`` has to do what they do.
+
+    Raises
+    ------
+    SpecError : ``act`` is no function, or the environment is another one.
+    """
+    inner = env.unwrapped
+    if not isinstance(inner, (SchedulingEnv, WindowEnv)):
+        raise SpecError(
+            f"expected an environment transom/Scheduling-v0 or transom/Window-v0, got {type(inner).__name__}"
+        )
+    return AgentPolicy(act, inner.scheme, inner.observation, masked, name, digest)
 
 
 def _given(workloads: Sequence[Workload], options: EnvOptions) -> list[Workload]:

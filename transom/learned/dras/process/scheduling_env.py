@@ -63,6 +63,7 @@ class SchedulingEnv(Env):
         self.scheme = scheme or AgentConfig()
         self.reward = parse_reward(reward)
         self._observer = Observer(observation, self.scheme, self.episodes.nodes)
+        self.observation = observation
         self.observation_space = self._observer.space
         self.action_space = self._observer.action_space
         self._rng = stream(0, "scheduling env")
@@ -152,6 +153,7 @@ class WindowEnv(Env):
         if not self.windows:
             raise ModelError("windows: in none of them there is anything to choose")
         self._observer = Observer(observation, self.scheme, self._nodes)
+        self.observation = observation
         self.observation_space = self._observer.space
         self.action_space = self._observer.action_space
         self._next = 0
