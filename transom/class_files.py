@@ -50,6 +50,11 @@ def names_a_file(name: str) -> bool:
     return is_path(name.partition(":")[0])
 
 
+def rooted_files(spec: str, folder: Path) -> str:
+    """A specification in which files of classes that are named relative to a folder are named from the root on."""
+    return _NAMED.sub(lambda at: at[0].replace(at[1], str(folder / Path(at[1]).expanduser())), spec)
+
+
 def trust_files(text: str) -> None:
     """Allow that the files that a text names as ``FILE.py:NAME`` are run in this process and in those that it starts.
 

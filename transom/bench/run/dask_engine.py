@@ -15,6 +15,7 @@ from transom.bench.plan.task import Row, Task
 from transom.bench.run.dask_cluster import Cluster
 from transom.bench.run.engine import EngineError
 from transom.bench.run.isolation import run_isolated
+from transom.class_files import trust_same, trusted_files
 from transom.errors import TransomError
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class DaskEngine:
         """Carry out tasks; see :class:`~transom.bench.run.engine.Engine`."""
         from distributed import KilledWorker
 
-        for task, future, workers in _calls(self._cluster, partial(run_there, source_digest()), tasks):
+        there = partial(run_there, source_digest(), trusted_files())
+        for task, future, workers in _calls(self._cluster, there, tasks):
             self.workers = workers or self.workers
             try:
                 row = msgspec.json.decode(future.result(), type=Row)
@@ -89,12 +91,13 @@ def dask_map(cluster: Cluster, function: Callable[[Item], bytes], items: Iterabl
         yield answer
 
 
-def run_there(code: str, task: Task) -> bytes:
+def run_there(code: str, files: dict[str, str], task: Task) -> bytes:
     """Execute a task in a worker of Dask, and give its row in JSON; ended as soon as nobody waits for it any more.
 
     Parameters
     ----------
     code : digest of the sources that have to carry it out.
+    files : digests of the files of classes that it may run, by path.
     task : the run.
 
     Raises
@@ -112,6 +115,7 @@ def run_there(code: str, task: Task) -> bytes:
             f"the Dask worker {worker.address} runs other code of Transom (version {__version__}, sources "
             f"{source_digest()}, here {code}); install the same version there, or start the workers again"
         )
+    trust_same(files)
     key = worker.get_current_task()
 
     def left() -> bool:

@@ -24,7 +24,8 @@ from transom.bench.run.heartbeat import DONE, IDLE, WorkerStatus
 from transom.bench.run.recovery import recovered
 from transom.bench.run.threads import thread_variables
 from transom.bench.run.watch import Watch, last_words
-from transom.bench.run.worker import OUTPUT, ROW, SCRATCH, STATUS, TASK
+from transom.bench.run.worker import FILES, OUTPUT, ROW, SCRATCH, STATUS, TASK
+from transom.class_files import trusted_files
 
 PREPARING = 600.0
 """CPU time that a warm-up may take, which compiles, by default [s]: a busy machine gives each process little of it."""
@@ -87,6 +88,7 @@ def _new_folder(task: Task) -> Path:
         try:
             (folder / SCRATCH).mkdir()
             (folder / TASK).write_bytes(msgspec.json.encode(task))
+            (folder / FILES).write_bytes(msgspec.json.encode(trusted_files()))
             WorkerStatus(folder / STATUS, new=True).close()
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)

@@ -21,8 +21,9 @@ from transom.bench.plan.task import Task
 from transom.bench.run.execution import Stage, execute
 from transom.bench.run.heartbeat import DONE, JUDGING, RUNNING, WARMING, WorkerStatus
 from transom.bench.run.incumbents import Incumbents
+from transom.class_files import trust_same
 
-STATUS, OUTPUT, TASK, ROW, SCRATCH = "status", "output", "task.json", "row.json", "scratch"
+STATUS, OUTPUT, TASK, FILES, ROW, SCRATCH = "status", "output", "task.json", "files.json", "row.json", "scratch"
 """What is in the folder of a run; it works in the last one, where files that a solver writes do no harm."""
 
 MARGIN = 5.0
@@ -54,6 +55,7 @@ def main(place: str, preparing: float) -> None:
     folder, worker = Path(place), os.getpid()
     status, data = WorkerStatus(folder / STATUS), (folder / TASK).read_bytes()
     task = msgspec.json.decode(data, type=Task)
+    trust_same(msgspec.json.decode((folder / FILES).read_bytes()))
 
     def announce(stage: Stage) -> None:
         _leave_copy(worker)
