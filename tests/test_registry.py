@@ -108,3 +108,14 @@ def test_what_is_gone_says_what_to_use_instead() -> None:
     with pytest.raises(SpecError, match=r"no solver 'ortools-knapsack' any more: use 'cpsat'"):
         make(SOLVERS, "ortools-knapsack:algorithm=dp")
     assert "ortools-knapsack" not in names(SOLVERS)
+
+
+def test_several_names_in_one_option_are_refused() -> None:
+    with pytest.raises(SpecError, match="name one here, and repeat the option for each of sjf, saf-easy"):
+        parse("sjf,saf-easy")
+
+
+def test_case_does_not_count() -> None:
+    assert type(make(SOLVERS, "DP")) is type(make(SOLVERS, "dp"))
+    with pytest.raises(SpecError, match="unknown solver 'DPP'"):
+        make(SOLVERS, "DPP")

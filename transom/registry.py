@@ -86,12 +86,19 @@ def entries(group: str, name: str) -> list[str]:
     """
     if names_a_file(name):
         return [name]
+    name = known_as(group, name)
     found = sorted(entry for entry in _entries()[group] if _stem(entry) == name)
     if not found and (instead := _GONE.get(group, {}).get(name)):
         raise SpecError(f"there is no {_WORDS.get(group, group)} {name!r} any more: {instead}")
     if not found:
         raise unknown(_WORDS.get(group, group), name, names(group))
     return found
+
+
+def known_as(group: str, name: str) -> str:
+    """A name as it is registered, whatever its case; one that is unknown stays as it is."""
+    known = names(group)
+    return next((each for each in (name, name.lower()) if each in known), name)
 
 
 def load(group: str, name: str, problem: type | None = None) -> Any:
@@ -275,6 +282,8 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     SpecError : the specification is malformed.
     """
     name, colon, rest = headed(spec)
+    if "," in name and not names_a_file(name):
+        raise SpecError(f"{spec!r}: name one here, and repeat the option for each of {name.replace(',', ', ')}")
     if not name or (colon and not rest):
         raise SpecError(f"specification {spec!r}: expected NAME or NAME:KEY=VALUE,...")
     settings: dict[str, str] = {}

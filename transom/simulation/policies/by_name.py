@@ -87,7 +87,9 @@ def make_policy(spec: str) -> Policy:
     ------
     SpecError : the name or a parameter is unknown, or a value does not fit.
     """
-    name, _ = registry.parse(spec)
+    stated, _ = registry.parse(spec)
+    name = stated if names_a_file(stated) else _known_as(stated)
+    spec = name + spec.removeprefix(stated)
     if name in registry.names(registry.POLICIES):
         policy: Policy = registry.make(registry.POLICIES, spec)
         return policy
@@ -103,6 +105,12 @@ def make_policy(spec: str) -> Policy:
                 raise SpecError(f"{spec}: depth must be a number of jobs, got {depth!r}")
             return RulePolicy(stated, backfilling, None if depth is None else int(depth))
     raise registry.unknown("policy", name, policy_names())
+
+
+def _known_as(name: str) -> str:
+    """A name as it is registered, whatever its case, and where it is short for another one."""
+    known = policy_names()
+    return next((each for each in (name, name.lower(), _SHORT.get(name.lower())) if each in known), name)
 
 
 def policy_of(policy: str | Policy | PriorityRule) -> Policy:
@@ -125,5 +133,8 @@ def deciding(policy: Policy) -> list[Any]:
     """A policy with the rule that orders its queue and whatever it asks, such as solvers and objectives."""
     return registry.parts_of(policy, load_rule(getattr(policy, "order", "fcfs")))
 
+
+_SHORT = {"easy": "fcfs-easy", "backfill": "fcfs-easy", "conservative": "fcfs-conservative"}
+"""What some programs and papers call them."""
 
 _TAILS: dict[str, Backfilling] = {"": "none", "-easy": "easy", "-conservative": "conservative"}
