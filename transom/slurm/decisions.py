@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transom.class_files import trust_files
 from transom.errors import DocumentError, TransomError
 from transom.io.documents import decode, encode
 from transom.models import Window
@@ -44,8 +45,8 @@ class Redone(NamedTuple):
     differing: list[str]
 
 
-def decide_again(path: Path) -> Redone:
-    """Decide all windows of a log again.
+def decide_again(path: Path, trusted: bool = False) -> Redone:
+    """Decide all windows of a log again; ``trusted`` allows files of classes that it names to be run.
 
     Raises
     ------
@@ -56,6 +57,9 @@ def decide_again(path: Path) -> Redone:
         try:
             if line["kind"] == "begin":
                 allocate = line["allocate"]
+                if trusted:
+                    trust_files(line["policy"])
+                    trust_files(allocate or "")
                 adviser = Adviser(line["policy"], None if allocate is None else Allocator(allocate), line["seed"])
             elif line["kind"] == "decision":
                 if adviser is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import astuple
 from hashlib import blake2b
 from importlib.resources import files
@@ -15,6 +16,7 @@ import msgspec
 from transom import registry
 from transom.bench.plan import rooted_specs
 from transom.bench.plan.task import Clock
+from transom.class_files import trust_files
 from transom.errors import DocumentError, SpecError, StopError
 from transom.io.toml_files import parse_toml, read_text
 from transom.registry import labelled_apart
@@ -141,8 +143,10 @@ def suites() -> list[str]:
     return sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
 
 
-def read_plan(source: str | os.PathLike[str]) -> Plan:
+def read_plan(source: str | os.PathLike[str], trusted: bool = False) -> Plan:
     """Read a plan from a TOML file, or the suite of that name; paths in it become absolute.
+
+    ``trusted`` as of :func:`parse_plan`.
 
     Raises
     ------
@@ -156,10 +160,10 @@ def read_plan(source: str | os.PathLike[str]) -> Plan:
         text = (files("transom.bench.plan") / "suites" / f"{source}.toml").read_text(encoding="utf-8")
     else:
         raise registry.unknown("suite", str(source), suites(), ", or a file PLAN.toml")
-    return parse_plan(text, str(source), path.parent)
+    return parse_plan(text, str(source), path.parent, trusted)
 
 
-def parse_plan(text: str, where: str, folder: Path) -> Plan:
+def parse_plan(text: str, where: str, folder: Path, trusted: bool = False) -> Plan:
     """Read a plan from the text of a TOML file.
 
     Parameters
@@ -167,6 +171,7 @@ def parse_plan(text: str, where: str, folder: Path) -> Plan:
     text : the TOML.
     where : the file, for messages.
     folder : where relative paths start.
+    trusted : allow files of classes that it names to be run (:func:`~transom.class_files.trust_files`).
 
     Raises
     ------
@@ -181,6 +186,9 @@ def parse_plan(text: str, where: str, folder: Path) -> Plan:
     if plan.format != FORMAT:
         raise DocumentError(f"{where}: format {plan.format!r} is not known; known: {FORMAT}")
     plan = _rooted(plan, folder.absolute())
+    if trusted:
+        for spec in _specs(plan):
+            trust_files(spec)
     check_plan(plan, where)
     return plan
 
@@ -235,6 +243,14 @@ def _check_numbers(plan: Plan, where: str) -> None:
             most = LONGEST if name == "seconds" else LARGEST
             if limit is not None and name not in ("target", "gap") and limit > most:
                 raise DocumentError(f"{where}: budget: {name} must be <= {int(most)}, got {limit}")
+
+
+def _specs(plan: Plan) -> Iterator[str]:
+    yield from plan.solvers
+    for each in plan.instances:
+        yield from each.solvers
+    for trace in plan.traces:
+        yield from trace.policies
 
 
 def _distinct(where: str, place: str, specs: tuple[str, ...]) -> None:

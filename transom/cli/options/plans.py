@@ -84,6 +84,9 @@ class Flags(NamedTuple):
             help="Type of problem for --instances, as for `transom solve`.",
         ),
     ] = None
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run files of policies and solvers (./mine.py:Class) that the plan names.")
+    ] = False
     objective: options.Objective = None
     objectives: options.Objectives = None
     cost_model: options.CostModel = None
@@ -102,7 +105,9 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
 
     if source is None and not flags.instances:
         raise SpecError("a plan, the name of a suite or --instances FILE is needed")
-    plan = Plan() if source is None else read_plan(source)
+    if source is None and flags.trust:
+        raise SpecError("--trust is for a plan; what the command line names is run anyway")
+    plan = Plan() if source is None else read_plan(source, flags.trust)
     changes: dict[str, Any] = {}
     if flags.instances:
         changes["instances"], changes["traces"] = tuple(_sets(flags)), ()

@@ -20,6 +20,9 @@ def command(
         str | None,
         typer.Option("--head", metavar="DIGEST", help="A head of the log that `transom slurm run` printed."),
     ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run files of policies and solvers (./mine.py:Class) that the log names.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Check that no line of an audit log was removed, altered, added or moved, decide every window again, and compare
@@ -49,7 +52,7 @@ def command(
         told.append("the last line is not whole")
     bad, decisions, differing = bool(chain.broken) or chain.at is None, None, list[str]()
     try:
-        decisions, differing = decide_again(audit)
+        decisions, differing = decide_again(audit, trust)
     except DocumentError as error:
         if not bad:
             raise
