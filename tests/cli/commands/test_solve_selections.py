@@ -110,19 +110,7 @@ def test_objectives_are_named(transom: Transom, window: Path) -> None:
     # Real values are scaled, and shown without the scale; resources that are no objective are shown as well.
     shown = transom("solve", window, "--problem", "selection", "--objectives", "dras-capacity/nodes", *EXACT).out
     header = next(line for line in shown.splitlines() if "taken by" in line)
-    assert header.split() == [
-        "point",
-        "taken",
-        "by",
-        "jobs",
-        "dras-capacity",
-        "nodes",
-        "[%]",
-        "bb",
-        "[%]",
-        "gpu",
-        "[%]",
-    ]
+    assert " ".join(header.split()) == "point taken by jobs dras-capacity nodes [%] bb [%] gpu [%]"
     assert " 8.000000 " in shown
 
 
@@ -358,23 +346,22 @@ def test_what_does_not_apply_is_refused(transom: Transom, window: Path, small: P
     assert len(ran.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("objectives", "name"),
-    [
-        ("nodes", "one.png"),
-        ("gpu/waited", "two.png"),
-        ("nodes/bb/gpu", "three.svg"),
-        ("nodes/bb/gpu/waited", "four.pdf"),
-    ],
-)
-def test_a_picture_is_drawn(transom: Transom, window: Path, tmp_path: Path, objectives: str, name: str) -> None:
-    picture = tmp_path / "figures" / name
-    asked = ["--problem", "selection", "--objectives", objectives, "--decide", "knee", "--decide", "trade-off"]
+def test_a_picture_is_drawn(transom: Transom, window: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "figures" / "four.pdf"
+    asked = [
+        "--problem",
+        "selection",
+        "--objectives",
+        "nodes/bb/gpu/waited",
+        "--decide",
+        "knee",
+        "--decide",
+        "trade-off",
+    ]
     ran = transom("solve", window, *asked, *EXACT, "--picture", picture, "--json")
     assert (ran.status, ran.err) == (0, f"picture: {picture}\n")
     assert len(ran.lines) == 1
-    start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[picture.suffix]
-    assert picture.read_bytes().startswith(start)
+    assert picture.read_bytes().startswith(b"%PDF")
 
 
 def test_no_picture_without_a_front(transom: Transom, tmp_path: Path) -> None:

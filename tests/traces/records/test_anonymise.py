@@ -16,15 +16,15 @@ from tests.traces.records.written import text
 
 __all__ = ["transom"]
 
-NAMES = ("alice", "bob", "physics", "chem_lab", "secret", "/home/alice", "n[1-2]", "471108151", "wheel")
+NAMES = ("alice", "robert", "physics", "chem_lab", "secret", "/home/alice", "n[1-2]", "471108151", "wheel")
 _COLUMNS = ("User", "Account", "UID", "Group", "Partition", "QOS")
 WHO = {
     1: dict(zip(_COLUMNS, ("alice", "physics", "471108151", "wheel", "batch", "normal"), strict=True)),
-    2: dict(zip(_COLUMNS, ("bob", "chem_lab", "471108152", "wheel", "physics-gpu", "bob"), strict=True)),
+    2: dict(zip(_COLUMNS, ("robert", "chem_lab", "471108152", "wheel", "physics-gpu", "robert"), strict=True)),
     3: dict(zip(_COLUMNS, ("alice", "chem_lab", "471108151", "chem_lab", "batch", "x"), strict=True)),
 }
-MORE = {"JobName": "secret.sh", "WorkDir": "/home/alice/secret", "Comment": "of bob", "Reservation": "alice_12"}
-CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=physics-gpu Nodes=n[1-2] QoS=bob\nPartitionName=batch Nodes=n[1-4]\n"
+MORE = {"JobName": "secret.sh", "WorkDir": "/home/alice/secret", "Comment": "of robert", "Reservation": "alice_12"}
+CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=physics-gpu Nodes=n[1-2] QoS=robert\nPartitionName=batch Nodes=n[1-4]\n"
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def records(tmp_path: Path) -> Path:
     rows.append(job(4, **(WHO[1] | {"Submit": "alice"}), **MORE))
     rows.append(job(5, **(WHO[1] | {"JobID": "alice_5", "State": "secret"}), **MORE))  # columns of another record
     (folder / "sacct.txt").write_text(text(rows, list(rows[0])))
-    (folder / "slurm.conf").write_text(CONF + "SwitchName=bob Nodes=n[1-4]\n")
+    (folder / "slurm.conf").write_text(CONF + "SwitchName=robert Nodes=n[1-4]\n")
     return folder / "sacct.txt"
 
 
@@ -72,7 +72,7 @@ def test_a_replay_of_it_holds_no_name(records: Path, transom: Callable[..., Ran]
     assert [each for path in files for each in NAMES if each in texts(path).replace(str(tmp_path), "")] == []
 
 
-@pytest.mark.parametrize("text", ["JobIDRaw|Submit\n1|alice\n", "alice;bob\n"])
+@pytest.mark.parametrize("text", ["JobIDRaw|Submit\n1|alice\n", "alice;robert\n"])
 def test_an_error_says_no_name(text: str, transom: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "in").write_text(text)
     words = ("import", "slurm", tmp_path / "in", "-o", tmp_path / "x.parquet")
