@@ -6,7 +6,6 @@ from transom.errors import DocumentError
 from transom.learned.checkpoints import Card, Weights, must, whole
 from transom.learned.repair.candidates import CONTEXT, FEATURES
 from transom.learned.repair.candidates import SCHEMA as CANDIDATES
-from transom.learned.repair.forward import prepare
 from transom.learned.repair.networks import NETWORKS, shapes
 from transom.learned.repair.process import SCHEMAS
 from transom.learned.scorer import scorer_weights
@@ -32,4 +31,3 @@ def check(card: Card, weights: Weights) -> None:
     if {name: array.shape for name, array in weights.items()} != shapes(card.network, rows):
         raise DocumentError(f"card: network is {card.network!r} with {rows} rows, and the weights are of another one")
     whole("settings.largest", card.settings.get("largest"))
-    prepare(weights, rows)

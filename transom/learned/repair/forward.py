@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom._system.sorting import put
-from transom.errors import DocumentError
 from transom.learned.checkpoints import Weights
+from transom.learned.repair.networks import layers
 from transom.learned.repair.process import SEEN
 from transom.models.arrays import IntArray, SingleArray
-
-_STRIDES = (1, 2)  # of the two convolutions, Table II
 
 # Columns of what is known about a layer. Inputs and outputs of a convolution are channels, all of the same length.
 _LENGTH, _INPUTS, _OUTPUTS, _KERNEL, _STRIDE, _TANH, _WEIGHTS, _BIAS = range(8)
@@ -40,45 +38,31 @@ class _Layer(NamedTuple):
     weight: NDArray[np.float32]
     bias: NDArray[np.float32]
     tanh: bool
+    stride: int = 0
+    """0: linear."""
 
 
-def prepare(weights: Weights, rows: int) -> Network:
+def prepare(weights: Weights, name: str, rows: int) -> Network:
     """Lay the weights of an actor out for :func:`forward`.
 
     Parameters
     ----------
-    weights : ``actor.<i>.weight`` and ``actor.<i>.bias``, i the place of the layer in Table II, shapes as in torch.
-    rows : rows of an observation.
-
-    Raises
-    ------
-    DocumentError : they are not the weights of such a network.
+    weights : of such shapes as :func:`~transom.learned.repair.networks.shapes` says.
+    name, rows : of the network, and of an observation.
     """
-    layers = _joined(_layers(weights))
-    table, parts, at = [], [], 0
-    channels, length, convolutions = rows, SEEN, 0
-    for layer in layers:
-        if layer.weight.ndim == 3:
+    table, parts, at, length = [], [], 0, SEEN
+    for layer in _joined(weights, name, rows):
+        if layer.stride:
             outputs, inputs, kernel = layer.weight.shape
-            stride = _STRIDES[min(convolutions, 1)]
-            convolutions += 1
-            fits, after = inputs == channels and 1 < kernel <= length, (length - kernel) // stride + 1
+            stride, after = layer.stride, (length - kernel) // layer.stride + 1
         else:
             inputs, outputs = layer.weight.shape
-            kernel = stride = after = 1
-            fits = inputs == channels * length
-            length = 1
-        if not fits or not outputs or layer.bias.shape != (outputs,):
-            raise DocumentError(
-                f"weights of a repair: a layer of shape {layer.weight.shape} does not fit the one before"
-            )
+            length = kernel = stride = after = 1
         size = layer.weight.size
         table.append((length, inputs, outputs, kernel, stride, layer.tanh, at, at + size))
         parts += [layer.weight.ravel(), layer.bias]
         at += size + outputs
-        channels, length = outputs, after
-    if channels * length != SEEN:
-        raise DocumentError(f"weights of a repair: {channels * length} scores, {SEEN} are wanted")
+        length = after
     return Network(np.array(table, np.int64), np.concatenate(parts).astype(np.float32))
 
 
@@ -218,36 +202,18 @@ def _tanh(values: SingleArray) -> None:
         values[t] = two * q / (one + q * q)
 
 
-def _layers(weights: Weights) -> list[_Layer]:
-    """The layers in their order; a place without weights is a tanh, but for the one that flattens channels."""
-    try:
-        places = sorted(int(name.split(".")[1]) for name in weights if name.endswith(".weight"))
-        pairs = [(weights[f"actor.{i}.weight"], weights[f"actor.{i}.bias"]) for i in places]
-    except (KeyError, ValueError, IndexError):
-        pairs = []
-    if not pairs or len(weights) != 2 * len(pairs) or any(weight.ndim not in (2, 3) for weight, _ in pairs):
-        raise DocumentError(
-            f"weights of a repair: actor.<i>.weight and .bias are wanted, got {', '.join(map(ascii, sorted(weights)))}"
-        )
-    layers = []
-    for k, (weight, bias) in enumerate(pairs):
-        last = k + 1 == len(pairs)
-        gap = not last and places[k + 1] > places[k] + 1
-        flattens = not last and weight.ndim == 3 and pairs[k + 1][0].ndim == 2
-        layers.append(_Layer(weight if weight.ndim == 3 else weight.T, bias, gap and not flattens))
-    return layers
-
-
-def _joined(layers: list[_Layer]) -> list[_Layer]:
+def _joined(weights: Weights, name: str, rows: int) -> list[_Layer]:
     """The layers, where linear ones that follow each other with nothing between are one if that is less work."""
     joined: list[_Layer] = []
-    for layer in layers:
+    for each in layers(name, rows):
+        weight, bias = weights[f"actor.{each.place}.weight"], weights[f"actor.{each.place}.bias"]
+        layer = _Layer(weight if each.kernel else weight.T, bias, each.tanh, each.stride if each.kernel else 0)
         before = joined[-1] if joined else None
-        if before and not before.tanh and before.weight.ndim == layer.weight.ndim == 2:
+        if before and not before.tanh and not before.stride and not layer.stride:
             a, b = before.weight.astype(np.float64), layer.weight.astype(np.float64)
             if a.shape[1] == b.shape[0] and a.size + b.size > a.shape[0] * b.shape[1]:
-                bias = before.bias @ b + layer.bias
-                joined[-1] = _Layer((a @ b).astype(np.float32), bias.astype(np.float32), layer.tanh)
+                together = before.bias @ b + layer.bias
+                joined[-1] = _Layer((a @ b).astype(np.float32), together.astype(np.float32), layer.tanh)
                 continue
         joined.append(layer)
     return joined

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,35 +37,48 @@ def check(name: str, rows: int) -> None:
         raise SpecError(f"repair: rows must be one of {', '.join(map(str, SCHEMAS.values()))}, got {rows}")
 
 
-def shapes(name: str, rows: int, outputs: int = SEEN) -> dict[str, tuple[int, ...]]:
-    """Shapes of the weights of :func:`network`, by the names that a checkpoint gives them."""
+class Layer(NamedTuple):
+    """A layer of Table II: its place in the sequence, channels or units before and behind it; ``kernel`` and ``stride``
+    of a convolution (a linear layer has kernel 0); and whether a hyperbolic tangent follows."""
+
+    place: int
+    inputs: int
+    outputs: int
+    kernel: int = 0
+    stride: int = 1
+    tanh: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the weights, as torch has it."""
+        return (self.outputs, self.inputs, self.kernel) if self.kernel else (self.outputs, self.inputs)
+
+
+def layers(name: str, rows: int, outputs: int = SEEN) -> list[Layer]:
+    """The layers of a network that have weights, in order; arguments are those of :func:`network`."""
     check(name, rows)
-    found: dict[str, tuple[int, ...]] = {}
-
-    def layer(place: int, *weight: int) -> None:
-        found[f"actor.{place}.weight"], found[f"actor.{place}.bias"] = weight, weight[:1]
-
     if name in _DENSE:
-        inputs = rows * SEEN
-        for k, units in enumerate(_DENSE[name]):
-            layer(2 * k, units, inputs)
-            inputs = units
-        layer(2 * len(_DENSE[name]), outputs, inputs)
-        return found
+        units = (rows * SEEN, *_DENSE[name], outputs)
+        last = len(units) - 2
+        return [Layer(2 * k, one, two, tanh=k < last) for k, (one, two) in enumerate(pairwise(units))]
     first, second = _CHANNELS[name]
-    layer(0, first, rows, _KERNELS[0])
-    layer(2, second, first, _KERNELS[1])
-    layer(4, _JOINED, second * _length())
-    layer(5, outputs, _JOINED)
-    return found
-
-
-def _length() -> int:
-    """Entries of a channel behind both convolutions."""
     length = SEEN
     for kernel, stride in zip(_KERNELS, _STRIDES, strict=True):
         length = (length - kernel) // stride + 1
-    return length
+    return [
+        Layer(0, rows, first, _KERNELS[0], _STRIDES[0], tanh=True),
+        Layer(2, first, second, _KERNELS[1], _STRIDES[1]),
+        Layer(4, second * length, _JOINED),
+        Layer(5, _JOINED, outputs),
+    ]
+
+
+def shapes(name: str, rows: int, outputs: int = SEEN) -> dict[str, tuple[int, ...]]:
+    """Shapes of the weights of :func:`network`, by the names that a checkpoint gives them."""
+    found: dict[str, tuple[int, ...]] = {}
+    for layer in layers(name, rows, outputs):
+        found[f"actor.{layer.place}.weight"], found[f"actor.{layer.place}.bias"] = layer.shape, layer.shape[:1]
+    return found
 
 
 def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
@@ -92,33 +106,27 @@ def network(name: str, rows: int = 5, outputs: int = SEEN) -> nn.Sequential:
     import torch
     from torch import nn
 
-    check(name, rows)
-    layers: list[nn.Module] = []
-    if name in _DENSE:
-        inputs = rows * SEEN
-        for units in _DENSE[name]:
-            layers += [nn.Linear(inputs, units), nn.Tanh()]
-            inputs = units
-    else:
-        first, second = _CHANNELS[name]
-        layers += [nn.Conv1d(rows, first, _KERNELS[0], _STRIDES[0]), nn.Tanh()]
-        layers += [nn.Conv1d(first, second, _KERNELS[1], _STRIDES[1]), nn.Flatten()]
-        inputs = _JOINED
-        layers.append(nn.Linear(second * _length(), _JOINED))
-    layers.append(nn.Linear(inputs, outputs))
+    made: list[nn.Module] = []
+    for layer in layers(name, rows, outputs):
+        if layer.kernel:
+            made.append(nn.Conv1d(layer.inputs, layer.outputs, layer.kernel, layer.stride))
+        else:
+            made += [nn.Flatten()] if made and isinstance(made[-1], nn.Conv1d) else []
+            made.append(nn.Linear(layer.inputs, layer.outputs))
+        made += [nn.Tanh()] if layer.tanh else []
     # What PPO is usually begun with: all first nodes nearly alike, and values near zero.
-    weighty = [layer for layer in layers if hasattr(layer, "weight")]
-    for layer in weighty:
-        last = layer is weighty[-1]
-        nn.init.orthogonal_(layer.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
-        nn.init.zeros_(layer.bias)
+    weighty = [each for each in made if hasattr(each, "weight")]
+    for each in weighty:
+        last = each is weighty[-1]
+        nn.init.orthogonal_(each.weight, gain=(0.01 if outputs > 1 else 1.0) if last else 2**0.5)
+        nn.init.zeros_(each.bias)
     if name in _CHANNELS:
         # Neighbouring leaf switches differ by a hundredth, and where a job crosses from one to the next is all that
         # matters: filters begin with differences of switches, not with sums, and with large ones.
         with torch.no_grad():
-            switches = layers[0].weight[:, :2]
+            switches = made[0].weight[:, :2]
             switches.copy_(_SHARPER * (switches - switches.mean(2, keepdim=True)))
-    return nn.Sequential(*layers)
+    return nn.Sequential(*made)
 
 
 def weights_of(actor: nn.Sequential) -> dict[str, NDArray[np.float32]]:

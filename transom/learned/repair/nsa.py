@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from time import perf_counter
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
-from transom.learned import checkpoints
+from transom.learned.checkpoints import Checkpoint
 from transom.learned.repair.first_nodes import Choice, Encoding, anneal_learned
 from transom.learned.repair.forward import Network, prepare, room
 from transom.learned.repair.process import SCHEMAS, scale_of
@@ -55,31 +53,15 @@ class Nsa(TrainedAnnealing):
     choose: Literal["sample", "best"] = "sample"
 
     @staticmethod
-    def load(model: str, digest: str, /) -> _Loaded:
-        """Read a checkpoint."""
-        return _load(model, digest)
+    def network(checkpoint: Checkpoint, /) -> tuple[Network, int, int]:
+        """The network, the rows of its observations, and the nodes of the largest job."""
+        card, rows = checkpoint.card, SCHEMAS[checkpoint.card.schema]
+        return prepare(checkpoint.weights, card.network, rows), rows, card.settings["largest"]
 
-    def walk(self, problem: Allocation, owner: IntArray, loaded: _Loaded, /) -> OnWhatIsLeft:
+    def walk(self, problem: Allocation, owner: IntArray, network: tuple[Network, int, int], /) -> OnWhatIsLeft:
         """The search from a solution on."""
-        encoding = Encoding(problem.leaf, problem.pod, scale_of(problem.tree, loaded.largest), loaded.rows)
-        more = encoding, Choice(loaded.network, room(loaded.network), self.choose == "best")
+        made, rows, largest = network
+        encoding = Encoding(problem.leaf, problem.pod, scale_of(problem.tree, largest), rows)
+        more = encoding, Choice(made, room(made), self.choose == "best")
         work = 8 * len(owner) + _PASS
         return OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), anneal_learned, more, work)
-
-
-class _Loaded(NamedTuple):
-    """A checkpoint as the kernel wants it, and the seconds that reading it took."""
-
-    network: Network
-    rows: int
-    largest: int
-    seconds: float
-
-
-@lru_cache(maxsize=16)
-def _load(model: str, digest: str) -> _Loaded:
-    """Read a checkpoint, once in a process unless it changes."""
-    began = perf_counter()
-    checkpoint = checkpoints.load(model, "repair", tuple(SCHEMAS))
-    rows, largest = SCHEMAS[checkpoint.card.schema], checkpoint.card.settings["largest"]
-    return _Loaded(prepare(checkpoint.weights, rows), rows, largest, perf_counter() - began)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from time import perf_counter
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from transom.errors import SpecError
 from transom.heuristics.allocation.annealing_loop import OnWhatIsLeft
-from transom.learned import checkpoints
+from transom.learned.checkpoints import Checkpoint
 from transom.learned.repair.candidates import CONTEXT, FEATURES, SCHEMA, Choice, anneal_candidates, empty_log
 from transom.learned.repair.trained_annealing import TrainedAnnealing
 from transom.learned.scorer import ScorerWeights, scorer_weights
@@ -64,32 +62,15 @@ class NsaCost(TrainedAnnealing):
             raise SpecError(f"nsa-cost: heat must be 0, or at least {_COLDEST:g} and finite, got {self.heat}")
 
     @staticmethod
-    def load(model: str, digest: str, /) -> _Loaded:
-        """Read a checkpoint."""
-        return _load(model, digest)
+    def network(checkpoint: Checkpoint, /) -> tuple[ScorerWeights, int]:
+        """The scorer, and how many candidates it chooses among."""
+        return scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT)), checkpoint.card.settings["candidates"]
 
-    def walk(self, problem: Allocation, owner: IntArray, loaded: _Loaded, /) -> OnWhatIsLeft:
+    def walk(self, problem: Allocation, owner: IntArray, network: tuple[ScorerWeights, int], /) -> OnWhatIsLeft:
         """The search from a solution on."""
         nothing = empty_log(0, 1, 0)
-        candidates = min(loaded.candidates, len(owner))
-        more = Choice(loaded.scorer, candidates, self.heat), nothing, np.zeros(1, np.int64)
+        scorer, candidates = network[0], min(network[1], len(owner))
+        more = Choice(scorer, candidates, self.heat), nothing, np.zeros(1, np.int64)
         # For each candidate the idle nodes are gone over once more, for the next job.
         work = (12 * len(owner) + _SCORED) * candidates
         return OnWhatIsLeft(problem, owner, self.moves(problem, self.nested), anneal_candidates, more, work)
-
-
-class _Loaded(NamedTuple):
-    """A checkpoint as the kernel wants it, and the seconds that reading it took."""
-
-    scorer: ScorerWeights
-    candidates: int
-    seconds: float
-
-
-@lru_cache(maxsize=16)
-def _load(model: str, digest: str) -> _Loaded:
-    """Read a checkpoint, once in a process unless it changes."""
-    began = perf_counter()
-    checkpoint = checkpoints.load(model, "repair", (SCHEMA,))
-    scorer = scorer_weights(checkpoint.weights, len(FEATURES), len(CONTEXT))
-    return _Loaded(scorer, checkpoint.card.settings["candidates"], perf_counter() - began)

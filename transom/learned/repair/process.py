@@ -32,12 +32,6 @@ SEEN = 100
 SCHEMAS = {"repair-5x100/1": 5, "repair-4x100/1": 4}
 """Rows of the observations of each schema, as :func:`observe` describes them."""
 
-ROWS = {
-    "repair-5x100/1": ("leaf switch", "pod", "1 if idle", "nodes of the job", "mean nodes of the others that are out"),
-    "repair-4x100/1": ("leaf switch", "pod", "nodes of the job", "mean nodes of the others that are out"),
-}
-"""What the rows hold; sizes are divided by those of the largest job."""
-
 # Positions in the habits of a process: least and largest temperature, chance of a window in which every repair stays,
 # chance of a random start, repairs of a window.
 TMIN, TMAX, WALK, SCATTERED, REPAIRS = range(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +15,6 @@ from transom.learned.repair.process import SEEN, BatchState, Ended, begin_all, e
 from transom.learned.repair.task import RepairTask
 from transom.models.arrays import BoolArray, FloatArray
 from transom.rng import stream
-
-_WORD = 2**64
 
 
 class RepairBatch:
@@ -48,7 +47,7 @@ class RepairBatch:
         self.pool, self.task, self.repairs, self.each = pool, task, repairs, each
         self._removal, self._habits = task.options(), task.habits()
         self._batch = empty_batch(pool.windows, repairs)
-        self._rng = _generator(seed)
+        self._rng = stream(seed, "repair env")
         self._paid = np.zeros(repairs)
         self.seen = self._room()
 
@@ -94,15 +93,9 @@ class RepairBatch:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that the future depends on but the parameters, as plain arrays by name."""
-        inner: Mapping[str, Any] = self._rng.bit_generator.state
-        numbers = [number for name in ("state", "inc") for number in divmod(inner["state"][name], _WORD)]
-        numbers += [inner["has_uint32"], inner["uinteger"]]
+        generator = np.frombuffer(json.dumps(self._rng.bit_generator.state).encode(), np.uint8)
         state: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._batch._asdict().items()}
-        return state | {
-            "generator": np.array(numbers, np.uint64),
-            "paid": self._paid.copy(),
-            "seen": self.seen.copy(),
-        }
+        return state | {"generator": generator, "paid": self._paid.copy(), "seen": self.seen.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to what :meth:`state` said.
@@ -114,20 +107,9 @@ class RepairBatch:
         if state["window"].shape != self._batch.window.shape:
             raise SpecError(f"repair: this state has {len(state['window'])} repairs and not {self.repairs}")
         self._batch = BatchState(*(np.array(state[name], order="C") for name in BatchState._fields))
-        high, low, inc_high, inc_low, has_uint32, uinteger = (int(number) for number in state["generator"])
-        generator = _generator(0)
-        generator.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": high * _WORD + low, "inc": inc_high * _WORD + inc_low},
-            "has_uint32": has_uint32,
-            "uinteger": uinteger,
-        }
-        self._rng = generator
+        self._rng = stream(0, "repair env")
+        self._rng.bit_generator.state = json.loads(state["generator"].tobytes())
         self._paid, self.seen = np.array(state["paid"]), np.array(state["seen"])
 
     def _room(self) -> NDArray[np.float32]:
         return np.empty((self.repairs, self.task.rows, SEEN), np.float32)
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return stream(seed, "repair env")

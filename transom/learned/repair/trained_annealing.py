@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from transom.heuristics.allocation.annealing_loop import Annealing, Nested, OnWhatIsLeft
 from transom.heuristics.allocation.arrays import best_known
-from transom.learned.checkpoints import Card, card_for, misfit
+from transom.learned.checkpoints import Card, Checkpoint, card_for, load, misfit
 from transom.models.allocation import Allocation
 from transom.models.arrays import IntArray
 from transom.models.fat_tree import FatTree
@@ -69,31 +71,38 @@ class TrainedAnnealing(Annealing):
     def warm_up(self) -> None:
         """Read the weights and compile the kernels."""
         problem = Allocation(FatTree.k_ary(4), np.arange(12), np.array([4, 4, 3]), "dynamic")
-        walk = self.walk(problem, best_known(problem, Stop().start(problem), None), self.loaded())
+        walk = self.walk(problem, best_known(problem, Stop().start(problem), None), self.loaded()[0])
         walk.run(np.random.default_rng(0), np.array([self.tmax, self.tmin]), 0, 3, 3)
 
     def __call__(self, problem: Allocation, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         if presolve(problem, budget):
             return
-        loaded = self.loaded()
-        budget.notes["load_seconds"] = loaded.seconds
-        self.anneal(self.walk(problem, best_known(problem, budget, start), loaded), budget, rng)
+        network, budget.notes["load_seconds"] = self.loaded()
+        self.anneal(self.walk(problem, best_known(problem, budget, start), network), budget, rng)
 
-    def loaded(self) -> Any:
-        """The checkpoint, as :meth:`load` gives it.
+    def loaded(self) -> tuple[Any, float]:
+        """The checkpoint, as :meth:`network` gives it, and the seconds that reading it took.
 
         Raises
         ------
         SpecError : there is none of that name.
         DocumentError : it cannot be read, or is none of a network of these schemas.
         """
-        return self.load(self.model, str(self.card))
+        return _read(type(self), self.model, str(self.card))  # type: ignore[arg-type]
 
     @staticmethod
     @abstractmethod
-    def load(model: str, card: str, /) -> Any:
-        """Read a checkpoint, once in a process unless its card changes; ``seconds`` is what reading took."""
+    def network(checkpoint: Checkpoint, /) -> Any:
+        """What is in a checkpoint, as the kernel wants it."""
 
     @abstractmethod
-    def walk(self, problem: Allocation, owner: IntArray, loaded: Any, /) -> OnWhatIsLeft:
+    def walk(self, problem: Allocation, owner: IntArray, network: Any, /) -> OnWhatIsLeft:
         """The search from a solution on."""
+
+
+@lru_cache(maxsize=16)
+def _read(kind: type[TrainedAnnealing], model: str, card: str) -> tuple[Any, float]:
+    """Read a checkpoint, once in a process unless its card changes."""
+    began = perf_counter()
+    network = kind.network(load(model, "repair", kind.schemas))
+    return network, perf_counter() - began
