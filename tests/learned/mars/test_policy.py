@@ -18,7 +18,7 @@ from transom.learned.kernel.scoring import VisibleJobs, best
 from transom.learned.mars.policies import MarsLearned
 from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowdown, sequence_of, take, visible_jobs
 from transom.learned.mars.rollouts import drawn, greedy
-from transom.learned.mars.softmax import likeliest, log_chances, logs_of, node_seconds
+from transom.learned.mars.softmax import likeliest, log_chances, node_seconds
 from transom.models import Cluster, JobTable
 from transom.models.workflow import Workflow
 from transom.simulation import make_policy, simulate
@@ -32,11 +32,10 @@ from transom.traces import Workload
 RNG = np.random.default_rng(0)
 
 
-def plain(scores: np.ndarray, mask: np.ndarray, costs: np.ndarray, weight: float) -> np.ndarray:
+def plain(scores: np.ndarray, costs: np.ndarray, weight: float) -> np.ndarray:
     """The formula, without logarithms."""
-    shown = mask.astype(bool)
-    chances = np.exp(scores.astype(float)) * shown
-    mean, deviation = costs[shown].mean(), costs[shown].std()
+    chances = np.exp(scores.astype(float))
+    mean, deviation = costs.mean(), costs.std()
     if deviation:
         chances *= [(1 - 0.5 * (1 + erf((c - mean) / deviation / sqrt(2)))) ** weight for c in costs]
     return np.asarray(chances / chances.sum())
@@ -45,43 +44,25 @@ def plain(scores: np.ndarray, mask: np.ndarray, costs: np.ndarray, weight: float
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 3.0])
 def test_chances_are_those_of_the_formula(weight: float) -> None:
     for _ in range(5):
-        scores, costs = RNG.normal(size=9).astype(np.float32), RNG.lognormal(size=9)
-        mask = np.append(np.ones(6, bool), np.zeros(3, bool))
-        found = np.exp(log_chances(scores, mask, costs, weight))
-        np.testing.assert_allclose(found, plain(scores, mask, costs, weight), rtol=1e-9)
+        scores, costs = RNG.normal(size=6).astype(np.float32), RNG.lognormal(size=6)
+        found = np.exp(log_chances(scores, np.append(costs, 1e9), weight))
+        np.testing.assert_allclose(found, plain(scores, costs, weight), rtol=1e-9)
         assert found.sum() == pytest.approx(1)
 
 
-def test_masked_slots_have_no_chance_whatever_they_hold() -> None:
-    scores, costs = np.array([0.0, 1.0, 99.0], np.float32), np.array([1.0, 2.0, -1e9])
-    mask = np.array([True, True, False])
-    found = log_chances(scores, mask, costs, 1.0)
-    assert found[2] == -np.inf
-    assert np.array_equal(found[:2], log_chances(scores[:2], mask[:2], costs[:2], 1.0))
-
-
-def test_padding_with_zeros_changes_no_chance() -> None:
-    queue = np.array([[0, 100, 4], [50, 10, 1], [90, 3600, 8]])
-    shown = VisibleJobs(queue, np.array([[120, 2], [300, 4]]), np.array([100, 2, 8]))
-    for weight in (0.0, 1.0):
-        short, padded = (logs_of(weights_of(1), shown, node_seconds(shown), slots, weight) for slots in (3, 128))
-        assert np.array_equal(short, padded[:3])
-        assert (padded[3:] == -np.inf).all()
-
-
 def test_equal_costs_and_a_weight_of_zero_change_nothing() -> None:
-    scores, mask = RNG.normal(size=6).astype(np.float32), np.ones(6, bool)
-    usual = log_chances(scores, mask, np.zeros(6), 0.0)
-    assert np.array_equal(log_chances(scores, mask, RNG.normal(size=6), 0.0), usual)
-    assert np.array_equal(log_chances(scores, mask, np.full(6, 3.5), 2.0), usual)
+    scores = RNG.normal(size=6).astype(np.float32)
+    usual = log_chances(scores, np.zeros(6), 0.0)
+    assert np.array_equal(log_chances(scores, RNG.normal(size=6), 0.0), usual)
+    assert np.array_equal(log_chances(scores, np.full(6, 3.5), 2.0), usual)
 
 
 def test_a_high_weight_picks_the_cheapest() -> None:
     queue = np.array([[0, 1000, 4], [0, 10, 1], [0, 3600, 8]])
     shown = VisibleJobs(queue, np.empty((0, 2), np.int64), np.array([100, 8, 8]))
     for seed in range(5):
-        assert likeliest(weights_of(seed), shown, node_seconds(shown), 128, 1e6) == 1
-        assert likeliest(weights_of(seed), shown, node_seconds(shown), 128, 0.0) == best(weights_of(seed), shown)
+        assert likeliest(weights_of(seed), shown, node_seconds(shown), 1e6) == 1
+        assert likeliest(weights_of(seed), shown, node_seconds(shown), 0.0) == best(weights_of(seed), shown)
 
 
 @pytest.mark.parametrize("slots", [128, 3])
@@ -103,7 +84,7 @@ def test_children_wait_for_their_parents_and_from_then_on() -> None:
         state = begin(sequence_of(work))
         while advance(state):
             shown = visible_jobs(state, 128)
-            take(state, likeliest(weights_of(seed), shown, node_seconds(shown), 128, 0.0))
+            take(state, likeliest(weights_of(seed), shown, node_seconds(shown), 0.0))
         order = np.lexsort((work.jobs.id, work.jobs.submit))
         assert np.array_equal(state.jobs[:, 4], schedule.start[order])
         ends = dict(zip(work.jobs.id.tolist(), (schedule.start + work.runtime).tolist(), strict=True))

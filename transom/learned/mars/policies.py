@@ -83,7 +83,7 @@ def _order(
         row = 0
         if waiting > 1:
             shown_now = VisibleJobs(queue[: min(slots, waiting)], ends[:busy], at)
-            row = likeliest(weights, shown_now, costs, slots, weight)
+            row = likeliest(weights, shown_now, costs, weight)
         job, walltime, nodes = left[row], queue[row, 1], queue[row, 2]
         order[picked] = job
         picked += 1

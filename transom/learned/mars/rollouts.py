@@ -38,7 +38,7 @@ def greedy(weights: KernelWeights, sequence: Sequence, slots: int, weight: float
     state = begin(sequence)
     while advance(state):
         shown = visible_jobs(state, slots)
-        take(state, likeliest(weights, shown, node_seconds(shown), slots, weight))
+        take(state, likeliest(weights, shown, node_seconds(shown), weight))
     return mean_slowdown(state, TAU)
 
 
@@ -51,7 +51,7 @@ def drawn(weights: KernelWeights, sequence: Sequence, slots: int, rng: np.random
     state = begin(sequence)
     while advance(state):
         shown = visible_jobs(state, slots)
-        chances = logs_of(weights, shown, node_seconds(shown), slots, 0.0)
+        chances = logs_of(weights, shown, node_seconds(shown), 0.0)
         count = min(slots, state.at[QUEUED])
         if rows + count > len(features):
             more = np.empty((2 * len(features) + count, _WIDTH), np.float32)

@@ -7,23 +7,6 @@ from transom.models.arrays import BoolArray, FloatArray
 
 
 @compiled
-def returns_to_go(reward: FloatArray, discount: FloatArray, done: BoolArray, after: float, returns: FloatArray) -> None:
-    r"""Fill ``returns`` with :math:`R_k = r_k + d_k R_{k+1}`, where :math:`R_{k+1} = 0` after the end of an episode.
-
-    Parameters
-    ----------
-    reward, discount, done : of each decision, float64, float64 and bool, shape ``(T,)``; ``done`` marks the last one of
-        an episode.
-    after : what follows the last decision, where it does not end an episode.
-    returns : filled, float64, shape ``(T,)``.
-    """
-    following = after
-    for k in range(len(reward) - 1, -1, -1):
-        following = reward[k] + (0.0 if done[k] else discount[k] * following)
-        returns[k] = following
-
-
-@compiled
 def advantages(
     reward: FloatArray,
     discount: FloatArray,
@@ -39,7 +22,8 @@ def advantages(
 
     Parameters
     ----------
-    reward, discount, done : as for :func:`returns_to_go`.
+    reward, discount, done : of each decision, float64, float64 and bool, shape ``(T,)``; ``done`` marks the last one of
+        an episode.
     values : V of the state of each decision, float64, shape ``(T,)``.
     after : V of the state that follows the last decision.
     lam : :math:`\lambda`, from 0 (one step) to 1 (the whole sum).

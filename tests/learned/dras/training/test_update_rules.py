@@ -16,7 +16,7 @@ from transom.learned.dras.training.policy_gradient import PolicyGradient, Policy
 from transom.learned.dras.training.ppo import Ppo, PpoSettings
 from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
 from transom.learned.scorer import scored
-from transom.learned.training.returns import advantages, returns_to_go
+from transom.learned.training.returns import advantages
 
 torch = pytest.importorskip("torch", reason="needs the extra learned")
 
@@ -118,24 +118,6 @@ class TestNetwork:
 
 class TestDiscounting:
     @given(
-        hnp.arrays(float, 12, elements=st.floats(-5, 5)),
-        hnp.arrays(float, 12, elements=st.floats(0, 1)),
-        hnp.arrays(bool, 12),
-        st.floats(-5, 5),
-    )
-    def test_returns_are_the_sums_that_are_written_out(
-        self, reward: Any, discount: Any, done: Any, after: float
-    ) -> None:
-        returns = np.empty(12)
-        returns_to_go(reward, discount, done, after, returns)
-        for k in range(12):
-            total, factor = 0.0, 1.0
-            for i in range(k, 12):
-                total += factor * reward[i]
-                factor *= 0.0 if done[i] else discount[i]
-            assert returns[k] == pytest.approx(total + factor * after, abs=1e-9)
-
-    @given(
         hnp.arrays(float, 9, elements=st.floats(-5, 5)),
         hnp.arrays(float, 10, elements=st.floats(-5, 5)),
         hnp.arrays(bool, 9),
@@ -144,7 +126,7 @@ class TestDiscounting:
     def test_advantages_lie_between_one_step_and_the_whole_sum(
         self, reward: Any, values: Any, done: Any, lam: float
     ) -> None:
-        found, returns = np.empty(9), np.empty(9)
+        found = np.empty(9)
         discount = np.full(9, 0.9)
         advantages(reward, discount, done, values[:9], values[9], lam, found)
         step = reward + np.where(done, 0, 0.9 * values[1:]) - values[:9]
@@ -154,9 +136,6 @@ class TestDiscounting:
                 total += factor * step[i]
                 factor *= 0.0 if done[i] else 0.9 * lam
             assert found[k] == pytest.approx(total, abs=1e-9)
-        if lam == 1.0:
-            returns_to_go(reward, discount, done, values[9], returns)
-            assert found == pytest.approx(returns - values[:9], abs=1e-9)
 
 
 def gradients(learner: Any, of: Batch, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

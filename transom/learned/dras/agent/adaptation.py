@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from transom import registry
 from transom.errors import DocumentError, SpecError
 from transom.learned.checkpoints import Checkpoint
 from transom.learned.dras.agent.agents import Agent, CompactAgent, Floats, PaperAgent, agent_of
@@ -23,19 +22,15 @@ from transom.learned.dras.process.process import DecisionState
 from transom.learned.dras.process.rewards import holding_cost, parse_reward, passed, selected
 from transom.learned.dras.training.collect import Batch
 from transom.learned.dras.training.learner import Learner
-from transom.learned.dras.training.policy_gradient import PolicyGradient, PolicyGradientSettings
-from transom.learned.dras.training.ppo import Ppo, PpoSettings
-from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
+from transom.learned.dras.training.ppo import Ppo
+from transom.learned.dras.training.q_learning import QLearning
+from transom.learned.dras.training.settings import RULES, rule_of
 from transom.models.arrays import FloatArray
 from transom.simulation.core.events import QUEUED, WALLTIME, State
 
-_RULES: dict[str, tuple[Any, Any, int]] = {
-    "pg": (PolicyGradient, PolicyGradientSettings, 2),
-    "dql": (QLearning, QLearningSettings, 2),
-    # Its advantages are standardised and its critic is measured within an update: a handful would be noise.
-    "ppo": (Ppo, PpoSettings, 256),
-}
-"""By the agent of a card: the rule, its settings, and how many decisions an update needs at least."""
+_LEAST = {"ppo": 256}
+"""Decisions that an update waits for, where more than two: PPO standardises advantages and measures its critic within
+an update, where a handful would be noise."""
 
 
 class _Remembered(NamedTuple):
@@ -77,18 +72,19 @@ class Adaptation:
         if not 0 <= learning_rate < 1:
             raise SpecError(f"learning_rate must be from 0 to below 1, got {learning_rate}")
         card = checkpoint.card
-        name, given = registry.parse(str(card.settings.get("agent")))
-        if name not in _RULES:
+        spec = str(card.settings.get("agent"))
+        name = spec.partition(":")[0]
+        if name not in RULES:
             raise DocumentError(
-                f"checkpoint {card.name}: to go on learning, setting agent must be one of {', '.join(_RULES)}, "
+                f"checkpoint {card.name}: to go on learning, setting agent must be one of {', '.join(RULES)}, "
                 f"got {name!r}"
             )
         self._checkpoint = checkpoint
         self._every = instances
         self._reward = parse_reward(reward or str(card.settings.get("reward", "waiting")))
-        self._rule, settings, self._least = _RULES[name]
-        self._settings = replace(registry.build(settings, name, given), learning_rate=learning_rate)
-        self._window = scheme_of(card).window
+        self._rule, settings = rule_of(spec)
+        self._settings, self._least = replace(settings, learning_rate=learning_rate), _LEAST.get(name, 2)
+        self._scheme = scheme_of(card)
 
     def reset(self, rng: Generator) -> Agent:
         """Begin a replay: the agent of the checkpoint, which later updates change."""
@@ -147,7 +143,7 @@ class Adaptation:
     def _batch(self, rows: int) -> Batch:
         """The first so many decisions that are remembered."""
         memory = self._memory[:rows]
-        features = np.zeros((rows, self._window, memory[0].features.shape[1]), np.float32)
+        features = np.zeros((rows, self._scheme.window, memory[0].features.shape[1]), np.float32)
         for row, each in enumerate(memory):
             features[row, : each.candidates] = each.features
         return Batch(
@@ -186,21 +182,5 @@ class Adaptation:
 
     def _first_agent(self) -> Agent:
         agent = agent_of(self._checkpoint)
-        return agent if isinstance(agent, CompactAgent) else _TorchAgent(agent, self._learner)
-
-
-class _TorchAgent:
-    """An agent that scores with the network that learns: weights of that size are not worth copying."""
-
-    def __init__(self, agent: Agent, learner: Learner) -> None:
-        self.observe = agent.observe
-        self._network = learner.network
-
-    def score(self, features: Floats, context: Floats, count: int) -> Floats:
-        """See :class:`Agent`."""
-        import torch
-
-        with torch.no_grad():
-            given = torch.from_numpy(features)[None], torch.from_numpy(context)[None], torch.tensor([count])
-            scores: Floats = self._network(*given)[0, :count].numpy()
-        return scores
+        # Weights of the size of Table III are not worth copying: the network that learns decides as well.
+        return agent if isinstance(agent, CompactAgent) else PaperAgent(self._scheme, self._learner.network)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +63,10 @@ class PaperAgent:
     Parameters
     ----------
     scheme : how it schedules.
-    scorer : the network.
+    scorer : the network: a :class:`~transom.learned.dras.process.paper_scorer.PaperScorer`, or that of a training.
     """
 
-    def __init__(self, scheme: AgentConfig, scorer: PaperScorer) -> None:
+    def __init__(self, scheme: AgentConfig, scorer: Any) -> None:
         self._scheme = scheme
         self._scorer = scorer
         self._rows = np.zeros((2 * scheme.window + scorer.shape.nodes, 2), np.float32)
@@ -79,7 +79,8 @@ class PaperAgent:
 
     def score(self, features: Floats, context: Floats, count: int) -> Floats:
         """See :class:`Agent`."""
-        return self._scorer.scores(features, context, count)
+        scores: Floats = self._scorer.scores(features, context, count)
+        return scores
 
 
 def agent_of(checkpoint: Checkpoint) -> Agent:

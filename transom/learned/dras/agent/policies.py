@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -118,7 +119,8 @@ class LearnedPolicy:
             if count > 1:
                 self.choices += 1
                 features, context = agent.observe(state, decision_state, nodes)
-                k, log_probability = picked(agent.score(features, context, count), count, self._rng, self._epsilon)
+                scores = agent.score(features, context, count)
+                k, log_probability = picked(scores, count, np.empty(count), self._rng, self._epsilon)
                 if learning is not None:
                     learning.decided(features, context, count, k, log_probability)
             job = state.queue[decision_state.candidates[k]]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.dras.process.process import BEGIN, COUNT, HOLDER, AgentConfig, DecisionState
@@ -20,32 +19,19 @@ from transom.traces.workload import Workload
 
 
 class BatchState(NamedTuple):
-    """States and decision states of E replays; arrays over jobs are those of all replays one after another.
+    """E replays: ``state`` and ``decision`` of all of them, whose arrays over jobs are those of all replays one after
+    another, and whose other arrays have a row for each.
 
     ``rows`` ``(E + 1,)``: where the jobs of each replay begin and end; ``edges`` ``(E + 1,)``: the same in
-    ``children``; ``fresh`` and ``capacity``: ``jobs`` and ``free`` before the first event; the others as in
-    :class:`~transom.simulation.core.events.State` and :class:`~transom.learned.dras.process.process.DecisionState`,
-    with a row for each replay where they are not over jobs.
+    ``state.children``; ``fresh`` and ``capacity``: ``jobs`` and ``free`` before the first event.
     """
 
     rows: IntArray
     edges: IntArray
     fresh: IntArray
     capacity: IntArray
-    jobs: IntArray
-    queue: IntArray
-    ends: IntArray
-    expected: IntArray
-    ended: IntArray
-    free: IntArray
-    children: IntArray
-    at: IntArray
-    place: IntArray
-    extra: IntArray
-    candidates: IntArray
-    picks: IntArray
-    modes: IntArray
-    known: NDArray[np.float32]
+    state: State
+    decision: DecisionState
     runtime: IntArray
     cost: FloatArray
 
@@ -53,27 +39,25 @@ class BatchState(NamedTuple):
 def new_batch(workloads: Sequence[Workload], scheme: AgentConfig, costs: Sequence[FloatArray]) -> BatchState:
     """A batch of these workloads before their first events; ``costs`` as of :func:`~.rewards.holding_cost`."""
     replays = [Replay(workload, "fcfs") for workload in workloads]
-    states = [replay.state for replay in replays]
-    decision_states = [new_decision_state(r.state, scheme, r.cluster.num_nodes, r.jobs.priority) for r in replays]
-    over_jobs = ("queue", "ends", "expected", "ended", "children")
+    decisions = [new_decision_state(r.state, scheme, r.cluster.num_nodes, r.jobs.priority) for r in replays]
+    state = _joined([replay.state for replay in replays], ("free", "at"))
     return BatchState(
-        rows=_offsets([len(state.jobs) for state in states]),
-        edges=_offsets([len(state.children) for state in states]),
-        fresh=np.concatenate([state.jobs for state in states]),
-        capacity=np.stack([state.free for state in states]),
-        jobs=np.concatenate([state.jobs for state in states]),
-        **{name: np.concatenate([getattr(state, name) for state in states]) for name in over_jobs},
-        free=np.stack([state.free for state in states]),
-        at=np.stack([state.at for state in states]),
-        place=np.stack([decision_state.at for decision_state in decision_states]),
-        extra=np.stack([decision_state.extra for decision_state in decision_states]),
-        candidates=np.stack([decision_state.candidates for decision_state in decision_states]),
-        picks=np.concatenate([decision_state.picks for decision_state in decision_states]),
-        modes=np.concatenate([decision_state.modes for decision_state in decision_states]),
-        known=np.concatenate([decision_state.known for decision_state in decision_states]),
+        rows=_offsets([len(replay.state.jobs) for replay in replays]),
+        edges=_offsets([len(replay.state.children) for replay in replays]),
+        fresh=state.jobs.copy(),
+        capacity=state.free.copy(),
+        state=state,
+        decision=_joined(decisions, ("at", "extra", "candidates")),
         runtime=np.concatenate([workload.runtime for workload in workloads]),
         cost=np.concatenate(costs),
     )
+
+
+def _joined(parts: Sequence[Any], apart: tuple[str, ...]) -> Any:
+    """Records of arrays as one, field by field: one after another, or in a row each."""
+    kind = type(parts[0])
+    columns = zip(kind._fields, zip(*parts, strict=True), strict=True)
+    return kind(*(np.stack(column) if name in apart else np.concatenate(column) for name, column in columns))
 
 
 def _offsets(lengths: Sequence[int]) -> IntArray:
@@ -84,23 +68,19 @@ def _offsets(lengths: Sequence[int]) -> IntArray:
 def replay_of(batch: BatchState, env: int) -> tuple[State, DecisionState]:
     """State and decision state of one replay: views, not copies."""
     low, high = batch.rows[env], batch.rows[env + 1]
+    s, c = batch.state, batch.decision
     state = State(
-        batch.jobs[low:high],
-        batch.queue[low:high],
-        batch.ends[low:high],
-        batch.expected[low:high],
-        batch.ended[low:high],
-        batch.free[env],
-        batch.children[batch.edges[env] : batch.edges[env + 1]],
-        batch.at[env],
+        s.jobs[low:high],
+        s.queue[low:high],
+        s.ends[low:high],
+        s.expected[low:high],
+        s.ended[low:high],
+        s.free[env],
+        s.children[batch.edges[env] : batch.edges[env + 1]],
+        s.at[env],
     )
     decision_state = DecisionState(
-        batch.place[env],
-        batch.extra[env],
-        batch.candidates[env],
-        batch.picks[low:high],
-        batch.modes[low:high],
-        batch.known[low:high],
+        c.at[env], c.extra[env], c.candidates[env], c.picks[low:high], c.modes[low:high], c.known[low:high]
     )
     return state, decision_state
 
@@ -109,12 +89,13 @@ def replay_of(batch: BatchState, env: int) -> tuple[State, DecisionState]:
 def restart(batch: BatchState, env: int) -> None:
     """Put one replay back to before its first event."""
     low, high = batch.rows[env], batch.rows[env + 1]
-    batch.jobs[low:high] = batch.fresh[low:high]
-    batch.free[env] = batch.capacity[env]
-    batch.at[env] = 0
-    batch.at[env, WAKE] = NEVER
-    batch.place[env] = 0
-    batch.place[env, HOLDER] = batch.place[env, BEGIN] = -1
+    at, place = batch.state.at, batch.decision.at
+    batch.state.jobs[low:high] = batch.fresh[low:high]
+    batch.state.free[env] = batch.capacity[env]
+    at[env] = 0
+    at[env, WAKE] = NEVER
+    place[env] = 0
+    place[env, HOLDER] = place[env, BEGIN] = -1
 
 
 @compiled
@@ -124,7 +105,7 @@ def start_all(batch: BatchState, scheme: AgentConfig, nodes: int, reward: Reward
     ``gathered``, shape ``(E, 1)``, holds the rewards since the last decision of each.
     """
     every = True
-    for env in range(len(batch.at)):
+    for env in range(len(batch.state.at)):
         gathered[env] = 0.0
         restart(batch, env)
         every &= _step_to_next_decision(batch, env, scheme, nodes, reward, gathered) > 0

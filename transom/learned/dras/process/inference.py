@@ -40,6 +40,22 @@ def new_workspace(window: int) -> Workspace:
 
 
 @compiled
+def picked(
+    scores: SingleArray, count: int, chances: FloatArray, rng: np.random.Generator, epsilon: float
+) -> tuple[int, float]:
+    """What :func:`choose` chooses from scores that are there already; ``chances`` is scratch."""
+    if epsilon < 0:
+        softmax(scores, count, chances)
+        k = sample(rng, chances, count)
+        return k, np.log(chances[k])
+    best = highest(scores, count)
+    k = best
+    if epsilon > 0 and rng.random() < epsilon:
+        k = int(rng.random() * count)
+    return k, np.log(epsilon / count + (1 - epsilon if k == best else 0.0))
+
+
+@compiled
 def choose(
     weights: ScorerWeights,
     features: SingleArray,
@@ -59,15 +75,7 @@ def choose(
     score(weights, features, context, count, scores)
     if rng is None:
         return highest(scores, count), 0.0
-    if epsilon < 0:
-        softmax(scores, count, chances)
-        k = sample(rng, chances, count)
-        return k, np.log(chances[k])
-    best = highest(scores, count)
-    k = best
-    if epsilon > 0 and rng.random() < epsilon:
-        k = int(rng.random() * count)
-    return k, np.log(epsilon / count + (1 - epsilon if k == best else 0.0))
+    return picked(scores, count, chances, rng, epsilon)
 
 
 @compiled
@@ -136,16 +144,3 @@ def decide_window(
     s, c = state_from_arrays(window, nodes, scheme, holder)
     begin(s, c, scheme)
     return decide(s, c, scheme, nodes, weights, workspace, rng, epsilon), decided(window.queue, c)
-
-
-def picked(scores: NDArray[np.float32], count: int, rng: np.random.Generator, epsilon: float) -> tuple[int, float]:
-    """What :func:`choose` chooses from scores that are there already."""
-    if epsilon < 0:
-        chances = np.empty(count)
-        softmax(scores, count, chances)
-        k = int(sample(rng, chances, count))
-        return k, float(np.log(chances[k]))
-    best = k = int(highest(scores, count))
-    if epsilon > 0 and rng.random() < epsilon:
-        k = int(rng.random() * count)
-    return k, float(np.log(epsilon / count + (1 - epsilon if k == best else 0.0)))

@@ -21,10 +21,6 @@ from transom.learned.dras.process.process import COUNT, AgentConfig, DecisionSta
 from transom.models.arrays import IntArray, SingleArray
 from transom.simulation.core.events import DEMAND, NOW, RUNNING, SUBMIT, WALLTIME, State
 
-JOB = ("size / N", "walltime / T", "1 if urgent", "queued time / T")
-NODE = ("1 if available", "time until its job is expected to end / T")
-"""What is seen of a job and of a node."""
-
 LONGEST_TIME = 30 * 86_400
 """What longer times count as [s]."""
 

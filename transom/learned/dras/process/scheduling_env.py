@@ -22,7 +22,49 @@ from transom.simulation.core.events import NOW, QUEUED, State
 from transom.traces.workload import Workload
 
 
-class SchedulingEnv(Env):
+class _DecisionEnv(Env):
+    """What both environments have in common: spaces, masks, and steps; ``_gathered`` are rewards since the last one."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self, scheme: AgentConfig, observation: Observation, nodes: int) -> None:
+        self.scheme, self.observation, self._nodes = scheme, observation, nodes
+        self._observer = Observer(observation, scheme, nodes)
+        self.observation_space, self.action_space = self._observer.space, self._observer.action_space
+        self._at: tuple[State, DecisionState] | None = None
+        self._gathered = np.zeros(1)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Select a candidate; what is seen, the reward until then, whether the episode is over, and ``info``."""
+        state, decision_state = self._begun()
+        count = int(decision_state.at[COUNT])
+        if count == 0:
+            raise SpecError("the episode has ended; reset the environment")
+        ended = self._select(state, decision_state, int(action) % count) == 0
+        reward = float(self._gathered[0])
+        self._gathered[0] = 0.0
+        seen, info = self._seen()
+        return seen, reward, ended, False, info
+
+    def action_masks(self) -> BoolArray:
+        """Which actions there are, shape ``(W,)``."""
+        return self._observer.mask(self._begun()[1])
+
+    def _select(self, state: State, decision_state: DecisionState, k: int) -> int:
+        """Take a candidate and go on to the next decision; how many candidates that has, 0 at the end."""
+        raise NotImplementedError
+
+    def _begun(self) -> tuple[State, DecisionState]:
+        if self._at is None:
+            raise SpecError("an environment is reset before its first step")
+        return self._at
+
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        now = self._begun()
+        return self._observer.seen(*now), facts(*now)
+
+
+class SchedulingEnv(_DecisionEnv):
     """Workloads to schedule, one after another, decision by decision.
 
     An episode is a workload, a step one selection among two candidates or more
@@ -49,8 +91,6 @@ class SchedulingEnv(Env):
     Fan et al., DRAS, section III-A and III-B.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
-
     def __init__(
         self,
         workloads: Sequence[Workload],
@@ -60,12 +100,8 @@ class SchedulingEnv(Env):
         shuffled: bool = False,
     ) -> None:
         self.episodes = Episodes(workloads, shuffled)
-        self.scheme = scheme or AgentConfig()
         self.reward = parse_reward(reward)
-        self._observer = Observer(observation, self.scheme, self.episodes.nodes)
-        self.observation = observation
-        self.observation_space = self._observer.space
-        self.action_space = self._observer.action_space
+        super().__init__(scheme or AgentConfig(), observation, self.episodes.nodes)
         self._rng = stream(0, "scheduling env")
         self._episode: Episode | None = None
 
@@ -81,35 +117,20 @@ class SchedulingEnv(Env):
             self._rng = stream(seed, "scheduling env")
             self.episodes.order = []
         for _ in self.episodes.workloads:
-            self._episode = self.episodes.next(self.scheme, self.reward, self._rng)
-            if self._go_on(self._episode):
-                return self._seen(self._episode)
+            self._episode = episode = self.episodes.next(self.scheme, self.reward, self._rng)
+            self._at, self._gathered = (episode.state, episode.decision_state), episode.gathered
+            now = *self._at, self.scheme, self._nodes
+            if step_to_next_decision(*now, episode.runtime, episode.rewards):
+                return self._seen()
         raise ModelError("scheduling: in none of the workloads there is anything to choose")
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Select a candidate; what is seen, the reward until then, whether all jobs have ended, and ``info``."""
-        episode = _begun(self._episode)
-        k = int(action) % _candidates(episode.decision_state)
-        now = episode.state, episode.decision_state, self.scheme, self.episodes.nodes
-        ended = step(*now, episode.runtime, episode.rewards, k) == 0
-        reward = float(episode.gathered[0])
-        episode.gathered[0] = 0.0
-        seen, info = self._seen(episode)
-        return seen, reward, ended, False, info
-
-    def action_masks(self) -> BoolArray:
-        """Which actions there are, shape ``(W,)``."""
-        return self._observer.mask(_begun(self._episode).decision_state)
-
-    def _go_on(self, episode: Episode) -> int:
-        now = episode.state, episode.decision_state, self.scheme, self.episodes.nodes
-        return int(step_to_next_decision(*now, episode.runtime, episode.rewards))
-
-    def _seen(self, episode: Episode) -> tuple[Any, dict[str, Any]]:
-        return self._observer.seen(episode.state, episode.decision_state), facts(episode.state, episode.decision_state)
+    def _select(self, state: State, decision_state: DecisionState, k: int) -> int:
+        assert self._episode is not None
+        runtime, rewards = self._episode.runtime, self._episode.rewards
+        return int(step(state, decision_state, self.scheme, self._nodes, runtime, rewards, k))
 
 
-class WindowEnv(Env):
+class WindowEnv(_DecisionEnv):
     """Single instants to decide: an episode is one window, from its first selection to its last.
 
     Steps, actions and observations are those of :class:`SchedulingEnv`. No time passes, so the reward is one of those
@@ -128,8 +149,6 @@ class WindowEnv(Env):
     ModelError : there is nothing to choose in any window, or they are of different machines.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
-
     def __init__(
         self,
         windows: Sequence[Window],
@@ -137,7 +156,6 @@ class WindowEnv(Env):
         reward: str = "capability",
         observation: Observation = "paper",
     ) -> None:
-        self.scheme = scheme or AgentConfig()
         self.reward: Reward = parse_reward(reward)
         if self.reward.kind == WAITING:
             raise SpecError(
@@ -146,50 +164,32 @@ class WindowEnv(Env):
         sizes = {window.cluster.num_nodes for window in windows}
         if len(sizes) > 1:
             raise ModelError(f"windows: windows of one machine are needed, got machines of {sorted(sizes)} nodes")
-        self._nodes = max(sizes, default=0)
-        self._gathered = np.zeros(1)
+        super().__init__(scheme or AgentConfig(), observation, max(sizes, default=0))
         self._rewards = RewardState(self.reward, np.zeros(0), self._gathered)
-        self.windows = [window for window in windows if self._opened(window)[2]]
+        self.windows = [window for window in windows if self._opened(window)]
         if not self.windows:
             raise ModelError("windows: in none of them there is anything to choose")
-        self._observer = Observer(observation, self.scheme, self._nodes)
-        self.observation = observation
-        self.observation_space = self._observer.space
-        self.action_space = self._observer.action_space
         self._next = 0
-        self._at: tuple[State, DecisionState] | None = None
+        self._at = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Open the next window, with a seed the first one again."""
         super().reset(seed=seed)
         if seed is not None:
             self._next = 0
-        self._gathered[0] = 0.0
-        state, decision_state, _ = self._opened(self.windows[self._next])
+        self._opened(self.windows[self._next])
         self._next = (self._next + 1) % len(self.windows)
-        self._at = state, decision_state
-        return self._observer.seen(state, decision_state), facts(state, decision_state)
+        return self._seen()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Select a candidate; what is seen, the reward, whether the instant is over, and ``info``."""
-        state, decision_state = _begun(self._at)
-        k = int(action) % _candidates(decision_state)
-        act(state, decision_state, self.scheme, self._nodes, self._rewards, k)
-        ended = self._step(state, decision_state) == 0
-        reward = float(self._gathered[0])
+    def _opened(self, window: Window) -> int:
+        """Go to the first decision of a window; how many candidates it has, 0 if there is none."""
+        self._at = state, decision_state = state_from_window(window, self.scheme)
         self._gathered[0] = 0.0
-        return self._observer.seen(state, decision_state), reward, ended, False, facts(state, decision_state)
-
-    def action_masks(self) -> BoolArray:
-        """Which actions there are, shape ``(W,)``."""
-        return self._observer.mask(_begun(self._at)[1])
-
-    def _opened(self, window: Window) -> tuple[State, DecisionState, int]:
-        state, decision_state = state_from_window(window, self.scheme)
         begin(state, decision_state, self.scheme)
-        return state, decision_state, self._step(state, decision_state)
+        return int(step_within_instant(state, decision_state, self.scheme, self._nodes, self._rewards))
 
-    def _step(self, state: State, decision_state: DecisionState) -> int:
+    def _select(self, state: State, decision_state: DecisionState, k: int) -> int:
+        act(state, decision_state, self.scheme, self._nodes, self._rewards, k)
         return int(step_within_instant(state, decision_state, self.scheme, self._nodes, self._rewards))
 
 
@@ -203,16 +203,3 @@ def facts(state: State, decision_state: DecisionState) -> dict[str, Any]:
         "started": int(place[PICKED]),
         "backfilled": int(place[AHEAD]),
     }
-
-
-def _begun(episode: Any) -> Any:
-    if episode is None:
-        raise SpecError("an environment is reset before its first step")
-    return episode
-
-
-def _candidates(decision_state: DecisionState) -> int:
-    count = int(decision_state.at[COUNT])
-    if count == 0:
-        raise SpecError("the episode has ended; reset the environment")
-    return count

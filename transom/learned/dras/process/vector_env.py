@@ -77,7 +77,7 @@ class SchedulingVectorEnv(VectorEnv):
 
     def action_masks(self) -> BoolArray:
         """Which actions there are, shape ``(E, W)``."""
-        allowed: BoolArray = np.arange(self.scheme.window) < self.batch.place[:, COUNT, None]
+        allowed: BoolArray = np.arange(self.scheme.window) < self.batch.decision.at[:, COUNT, None]
         return allowed
 
     def _seen(self) -> Any:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from transom.learned.dras.process.paper_scorer import PaperShape
+from transom.learned.dras.process.paper_scorer import Floats, PaperShape
 from transom.learned.scorer import LEAK
 
 
@@ -60,6 +60,14 @@ class PaperNetwork(nn.Module):
         jobs = self._filtered(features[valid].unflatten(1, (2, 2)))
         made = self._onwards(jobs @ self.first[:2] + shared[valid.nonzero()[:, 0]])
         return scores.masked_scatter(valid, made)
+
+    def scores(self, features: Floats, context: Floats, count: int) -> Floats:
+        """The scores of the first ``count`` candidates of one decision, as those of
+        :meth:`~transom.learned.dras.process.paper_scorer.PaperScorer.scores`."""
+        parts = torch.from_numpy(features)[None], torch.from_numpy(context)[None], torch.tensor([count])
+        with torch.no_grad():
+            made: Floats = self(*(part.to(self.first.device) for part in parts))[0, :count].cpu().numpy()
+        return made
 
     def _filtered(self, rows: Tensor) -> Tensor:
         return rows @ self.filter + self.filter_bias

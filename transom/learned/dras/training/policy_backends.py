@@ -22,6 +22,7 @@ from transom.learned.dras.process.process import INSTANT, AgentConfig
 from transom.learned.dras.process.rewards import parse_reward
 from transom.learned.dras.process.stepping import act, step_to_next_decision
 from transom.learned.dras.training.collect import Batch, collect, replay
+from transom.learned.scorer import highest
 from transom.rng import stream
 from transom.simulation.core import events
 from transom.simulation.core.schedule import Schedule
@@ -94,7 +95,6 @@ class TorchBackend:
         self.network = PaperNetwork(shape, stream(seed, "weights")).to(device)
         self._scheme = scheme
         self._shape = shape
-        self._device = device
 
     def record(self, episodes: Episodes, decisions: int, rng: Generator, epsilon: float, reward: str) -> Batch:
         """See :class:`PolicyBackend`."""
@@ -120,7 +120,9 @@ class TorchBackend:
             if len(rows) == decisions:
                 return Batch(*(np.array(column) for column in zip(*rows, strict=True)))
             features, context = self._observe(episode)
-            k, log_probability = picked(self._scores(features, context, count), count, rng, epsilon)
+            k, log_probability = picked(
+                self.network.scores(features, context, count), count, np.empty(count), rng, epsilon
+            )
             instant = int(episode.decision_state.at[INSTANT])
             rows.append([features, context, count, k, log_probability, 0.0, False, instant])
             self._act(episode, k)
@@ -133,7 +135,7 @@ class TorchBackend:
         episode = Episode(workload, 0, self._scheme, parse_reward("waiting"))
         while count := self._step_to_next_decision(episode):
             features, context = self._observe(episode)
-            self._act(episode, picked(scorer.scores(features, context, count), count, stream(0), 0.0)[0])
+            self._act(episode, int(highest(scorer.scores(features, context, count), count)))
         jobs = episode.state.jobs
         start, end, mode, order = (jobs[:, column] for column in (events.START, events.END, events.MODE, events.ORDER))
         return Schedule(self.name, workload.name, workload.cluster, workload.jobs, start, end, mode, order)
@@ -147,15 +149,6 @@ class TorchBackend:
         rows = np.zeros((2 * window + nodes, 2), np.float32)
         paper_state(episode.state, episode.decision_state, self._scheme, nodes, rows)
         return rows[: 2 * window].reshape(-1, 4), rows[2 * window :].reshape(-1)
-
-    def _scores(self, features: NDArray[np.float32], context: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-        import torch
-
-        parts = torch.from_numpy(features[None]), torch.from_numpy(context[None]), torch.tensor([count])
-        with torch.no_grad():
-            made = self.network(*(part.to(self._device) for part in parts))
-        scores: NDArray[np.float32] = made[0, :count].cpu().numpy()
-        return scores
 
     def _act(self, episode: Episode, k: int) -> None:
         now = episode.state, episode.decision_state, self._scheme, self._shape.nodes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from transom._system.settings import Share, check_settings
 from transom.learned.dras.training.learner import Bonus, Figures, Learner, discounts, observed
-from transom.learned.training.returns import returns_to_go
+from transom.learned.training.returns import advantages
 from transom.learned.training.state import Arrays
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ class PolicyGradient(Learner):
         from transom.learned.training.ppo import entropies
 
         s, learnt = self.settings, len(batch.action)
-        returns = np.empty(learnt)
+        # Without a critic, advantages at lambda = 1 are the returns.
+        returns, nothing = np.empty(learnt), np.zeros(learnt)
         discount = np.append(discounts(batch, s.discount), 0.0)
-        returns_to_go(batch.reward.astype(np.float64), discount, batch.done, 0.0, returns)
+        advantages(batch.reward.astype(np.float64), discount, batch.done, nothing, 0.0, 1.0, returns)
         gain = returns - self.baseline(learnt)
         self._remember(returns)
         if s.standardise:

@@ -15,11 +15,12 @@ from transom.learned.dras.training.ppo import Ppo, PpoSettings
 from transom.learned.dras.training.q_learning import QLearning, QLearningSettings
 from transom.learned.training.settings import Seed
 
-_RULES = {
+RULES = {
     "pg": (PolicyGradient, PolicyGradientSettings),
     "dql": (QLearning, QLearningSettings),
     "ppo": (Ppo, PpoSettings),
 }
+"""The ways of updating an agent and their settings, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def rule_of(spec: str) -> tuple[Any, Any]:
     SpecError : there is no such agent, or a setting does not fit.
     """
     name, given = registry.parse(spec)
-    if name not in _RULES:
-        raise registry.unknown("agent", name, _RULES)
-    rule, settings = _RULES[name]
+    if name not in RULES:
+        raise registry.unknown("agent", name, RULES)
+    rule, settings = RULES[name]
     return rule, registry.build(settings, name, given)
