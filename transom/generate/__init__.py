@@ -8,11 +8,11 @@ from transom.generate.demands.resources import (
     provide,
     with_resources,
 )
+from transom.generate.instances.fragmented import uniform_sizes
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
 from transom.generate.instances.tjap import StreamModel, solver_policy, stream_steps
-from transom.generate.instances.uniform_sizes import uniform_sizes
 from transom.generate.instances.windows import random_windows, window_knapsacks
 from transom.generate.workload.arrivals import ArrivalModel, fit_arrivals
 from transom.generate.workload.jobsets import PHASES, by_months, jobsets, real_weeks, sampled, synthetic

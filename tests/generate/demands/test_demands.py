@@ -195,7 +195,7 @@ def test_what_is_parsed() -> None:
         ("bb=[normal:sigma=1]", "no parameter 'sigma'"),
         ("bb=[normal:load=0]", "load must be > 0, got 0"),
         ("bb=[normal:load=inf]", "load must be > 0, got inf"),
-        ("bb=[normal:share=1]", "share must be from 0 to below 1"),
+        ("bb=[normal:share=1]", "share must be >= 0 and < 1"),
         ("bb=[normal:capacity=0]", "capacity must be from 1"),
         ("bb=0", "capacity must be from 1"),
         ("bb=-4", "capacity must be from 1"),

@@ -121,71 +121,35 @@ def write_instances(
     instances : split, digest and instance; one whose digest came before is left out.
     """
     record = ShardRecord(source=source.digest(), code=source_digest())
-    writer: _Traces | _Lines = (_Traces if of.recipe == "workload" else _Lines)(Path(folder), source, of, part)
+    name, traces, root = f"{of.called}-{part.number:05d}", of.recipe == "workload", Path(folder)
+    note = f"Made by: transom generate dataset, plan {source.plan.name}, set {of.called}, seed {source.seed_of(of)}"
+    written: dict[tuple[str, str], list[str]] = {}  # by path and split: the digests
+    lines: dict[str, IO[bytes]] = {}
     seen: set[str] = set()
-    with writer:
+    with ExitStack() as files:
         for split, digest, instance in instances:
             if digest in seen:
                 record.removed += 1
                 continue
             seen.add(digest)
-            writer.add(split, digest, instance)
-            for name, value in statistics(instance).items():
-                record.statistics.setdefault(name, Summary()).add(value)
-    for path, split, digests in writer.written:
-        whole, content = checksums(Path(folder, path))
+            if traces:  # each in a file of its own
+                path = f"{split}/{name}-{len(written) + 1}.swf.gz"
+                write_swf(instance, root / path, ("Generated, not logged", note))
+            else:
+                path = f"{split}/{name}.jsonl.gz"
+                if path not in lines:
+                    lines[path] = files.enter_context(atomic_write(root / path, "wb"))
+                lines[path].write(encode(instance) + b"\n")
+            written.setdefault((path, split), []).append(digest)
+            for key, value in statistics(instance).items():
+                record.statistics.setdefault(key, Summary()).add(value)
+    for (path, split), digests in written.items() if traces else sorted(written.items()):
+        whole, content = checksums(root / path)
         record.files.append(
             FileRecord(path=path, set=of.called, split=split, count=len(digests), sha256=whole, content=content)
         )
         record.digests.append(digests)
     return record
-
-
-class _Lines:
-    """Documents, one a line, in one file for each split."""
-
-    def __init__(self, folder: Path, source: Source, of: DatasetSet, part: Shard) -> None:
-        self._folder, self._name = folder, f"{of.called}-{part.number:05d}.jsonl.gz"
-        self._open: dict[str, IO[bytes]] = {}
-        self._digests: dict[str, list[str]] = {}
-        self._files = ExitStack()
-
-    def add(self, split: str, digest: str, instance: Any) -> None:
-        if split not in self._open:
-            self._open[split] = self._files.enter_context(atomic_write(self._folder / split / self._name, "wb"))
-        self._open[split].write(encode(instance) + b"\n")
-        self._digests.setdefault(split, []).append(digest)
-
-    def __enter__(self) -> None:
-        self._files.__enter__()
-
-    def __exit__(self, *failure: Any) -> None:
-        self._files.__exit__(*failure)
-
-    @property
-    def written(self) -> list[tuple[str, str, list[str]]]:
-        return [(f"{split}/{self._name}", split, digests) for split, digests in sorted(self._digests.items())]
-
-
-class _Traces:
-    """Workloads, each in a file of its own."""
-
-    def __init__(self, folder: Path, source: Source, of: DatasetSet, part: Shard) -> None:
-        self._folder, self._of, self._part = folder, of, part
-        self._note = f"Made by: transom generate dataset, plan {source.plan.name}, set {of.called}, seed "
-        self._note += str(source.seed_of(of))
-        self.written: list[tuple[str, str, list[str]]] = []
-
-    def add(self, split: str, digest: str, instance: Workload) -> None:
-        name = f"{split}/{self._of.called}-{self._part.number:05d}-{len(self.written) + 1}.swf.gz"
-        write_swf(instance, self._folder / name, ("Generated, not logged", self._note))
-        self.written.append((name, split, [digest]))
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *failure: Any) -> None:
-        pass
 
 
 def read_instances_of(path: Path) -> Iterator[Any]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
+from msgspec import Meta
 
 from transom import registry
+from transom._system.settings import Above, AtLeast, check_settings
 from transom.errors import SpecError
 from transom.models.arrays import FloatArray
 from transom.traces import Workload
@@ -54,7 +56,33 @@ class _Marginal:
 
 
 @dataclass(frozen=True, slots=True)
-class Normal(_Marginal):
+class _Spread:
+    """A law of a mean, open by default, and a deviation, by default a multiple of it."""
+
+    name: ClassVar[str]
+    ratio: ClassVar[float]
+    """The deviation over the mean, by default."""
+
+    mean: Above | None = None
+    deviation: AtLeast | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self.name, self)
+        if self.mean is None and self.deviation is not None:
+            raise SpecError(f"{self.name}: deviation={self.deviation:g} needs a mean")
+
+    def sized(self, mean: float, /) -> Self:
+        """The law with a mean that it leaves open, and the deviation that goes with it."""
+        return type(self)(mean, self.ratio * mean)
+
+    def sizes(self) -> tuple[float, float]:
+        """Mean and deviation; a mean of 1 where it is open."""
+        mean = 1.0 if self.mean is None else self.mean
+        return mean, self.ratio * mean if self.deviation is None else self.deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Normal(_Spread, _Marginal):
     """Normal amounts, truncated at zero by drawing again.
 
     Parameters
@@ -71,21 +99,14 @@ class Normal(_Marginal):
     Fan, Lan, MultiSched, section 3, which states neither mean nor deviation.
     """
 
-    mean: float | None = None
-    deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        _check("normal", self.mean, self.deviation)
-
-    def sized(self, mean: float, /) -> Normal:
-        """The law with a mean that it leaves open, and half of it as deviation."""
-        return Normal(*_sizes(mean, None, 0.5))
+    name: ClassVar[str] = "normal"
+    ratio: ClassVar[float] = 0.5
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that each share of all amounts does not exceed; both of shape ``(jobs,)``."""
         from scipy.special import ndtr, ndtri  # late: it takes longer than most commands that never sample
 
-        mean, deviation = _sizes(self.mean, self.deviation, 0.5)
+        mean, deviation = self.sizes()
         if deviation == 0:
             return np.full(len(share), mean)
         # From the upper tail, where a share next to 1 stays a number; x = m - s * Phi^-1((1 - u) * Phi(m / s)).
@@ -94,7 +115,7 @@ class Normal(_Marginal):
 
 
 @dataclass(frozen=True, slots=True)
-class Lognormal(_Marginal):
+class Lognormal(_Spread, _Marginal):
     """Lognormal amounts: many small ones and a few large ones.
 
     Parameters
@@ -107,21 +128,14 @@ class Lognormal(_Marginal):
     SpecError : a number is out of range, or there is a deviation without a mean.
     """
 
-    mean: float | None = None
-    deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        _check("lognormal", self.mean, self.deviation)
-
-    def sized(self, mean: float, /) -> Lognormal:
-        """The law with a mean that it leaves open, and twice that as deviation."""
-        return Lognormal(*_sizes(mean, None, 2.0))
+    name: ClassVar[str] = "lognormal"
+    ratio: ClassVar[float] = 2.0
 
     def quantile(self, share: FloatArray) -> FloatArray:
         """The amount that each share of all amounts does not exceed; both of shape ``(jobs,)``."""
         from scipy.special import ndtri
 
-        mean, deviation = _sizes(self.mean, self.deviation, 2.0)
+        mean, deviation = self.sizes()
         variance = math.log1p((deviation / mean) ** 2)  # of the logarithms
         amounts: FloatArray = mean * np.exp(math.sqrt(variance) * -ndtri(1 - share) - variance / 2)
         return amounts
@@ -141,13 +155,11 @@ class Pareto(_Marginal):
     SpecError : a number is out of range.
     """
 
-    mean: float | None = None
-    shape: float = 1.5
+    mean: Above | None = None
+    shape: Annotated[float, Meta(gt=1)] = 1.5
 
     def __post_init__(self) -> None:
-        _check("pareto", self.mean, None)
-        if not 1 < self.shape < math.inf:
-            raise SpecError(f"pareto: shape must be > 1, or there is no mean; got {self.shape:g}")
+        check_settings("pareto", self)
 
     def sized(self, mean: float, /) -> Pareto:
         """The law with a mean that it leaves open."""
@@ -178,12 +190,11 @@ class Correlated:
     SpecError : the correlation is out of range, or the law is none of these.
     """
 
-    correlation: float = 0.8
+    correlation: Annotated[float, Meta(ge=-1, le=1)] = 0.8
     law: str = "normal"
 
     def __post_init__(self) -> None:
-        if not -1 <= self.correlation <= 1:
-            raise SpecError(f"correlated: correlation must be from -1 to 1, got {self.correlation:g}")
+        check_settings("correlated", self)
         self._marginal()
 
     @property
@@ -218,7 +229,7 @@ class Correlated:
 
 
 @dataclass(frozen=True, slots=True)
-class PerNode:
+class PerNode(_Spread):
     """An amount per node, such as memory or power: a normal amount, truncated at zero, times the nodes of the job.
 
     Parameters
@@ -230,19 +241,12 @@ class PerNode:
     SpecError : a number is out of range, or there is a deviation without a mean.
     """
 
-    mean: float | None = None
-    deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        _check("per-node", self.mean, self.deviation)
-
-    def sized(self, mean: float, /) -> PerNode:
-        """The law with a mean that it leaves open, and a quarter of it as deviation."""
-        return PerNode(*_sizes(mean, None, 0.25))
+    name: ClassVar[str] = "per-node"
+    ratio: ClassVar[float] = 0.25
 
     def amounts(self, workload: Workload, columns: Columns, rng: np.random.Generator, /) -> FloatArray:
         """Amounts of the jobs, shape ``(jobs,)``."""
-        each = Normal(*_sizes(self.mean, self.deviation, 0.25)).amounts(workload, columns, rng)
+        each = Normal(*self.sizes()).amounts(workload, columns, rng)
         return each * workload.jobs.nodes
 
 
@@ -332,18 +336,3 @@ def specified(law: Law) -> str:
 
 def _plain(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _check(name: str, mean: float | None, deviation: float | None) -> None:
-    if mean is not None and not 0 < mean < math.inf:
-        raise SpecError(f"{name}: mean must be > 0, got {mean:g}")
-    if deviation is not None and not 0 <= deviation < math.inf:
-        raise SpecError(f"{name}: deviation must be >= 0, got {deviation:g}")
-    if mean is None and deviation is not None:
-        raise SpecError(f"{name}: deviation={deviation:g} needs a mean")
-
-
-def _sizes(mean: float | None, deviation: float | None, default: float) -> tuple[float, float]:
-    """Mean and deviation, the latter by default a multiple of the former."""
-    size = 1.0 if mean is None else mean
-    return size, default * size if deviation is None else deviation

@@ -14,10 +14,13 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from transom import registry
+from transom._system.settings import Above, check_settings
 from transom.errors import SpecError
 from transom.generate.demands.laws import LAWS, Columns, Law, Normal, specified
 from transom.models import Cluster, JobTable
@@ -54,18 +57,15 @@ class Resource:
     name: str
     law: Law = field(default_factory=Normal)
     capacity: int | None = None
-    load: float | None = None
-    share: float = 0.0
+    load: Above | None = None
+    share: Annotated[float, Meta(ge=0, lt=1)] = 0.0
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or self.name == "nodes":
             raise SpecError(f"resource {self.name!r}: expected a name of letters, digits, _ and -, other than 'nodes'")
         if self.capacity is not None and not 0 < self.capacity <= _LARGEST:
             raise SpecError(f"resource {self.name!r}: capacity must be from 1 to 2**40, got {self.capacity}")
-        if self.load is not None and not 0 < self.load < math.inf:
-            raise SpecError(f"resource {self.name!r}: load must be > 0, got {self.load:g}")
-        if not 0 <= self.share < 1:
-            raise SpecError(f"resource {self.name!r}: share must be from 0 to below 1, got {self.share:g}")
+        check_settings(f"resource {self.name!r}", self)
         if None not in (self.capacity, self.load, self.law.mean):
             what = "mean" if math.isfinite(self.law.mean or 0) else "the trace"
             raise SpecError(f"resource {self.name!r}: {what}, capacity and load are stated; two determine the third")

@@ -103,7 +103,30 @@ def _sizes(rng: np.random.Generator, jobs: int, mean: float, spread: float, cap:
     with np.errstate(over="ignore"):  # infinite is above the cap
         drawn = np.clip(mean * np.exp(np.minimum(spread * rng.standard_normal(jobs), 100.0)), 2, cap)
     sizes: IntArray = np.maximum(2, np.rint(drawn).astype(np.int64))
-    if jobs and sizes.sum() > most:
-        # What is above the two nodes that each job needs at least shrinks in proportion.
-        sizes = 2 + ((sizes - 2) * ((most - 2 * jobs) / (int(sizes.sum()) - 2 * jobs))).astype(np.int64)
-    return sizes
+    return _shrunk(sizes, most)
+
+
+def uniform_sizes(rng: np.random.Generator, jobs: int, cap: int, most: int) -> IntArray:
+    """Sizes of jobs, shape ``(jobs,)``, uniform from 2 to ``cap``, that ask for at most ``most`` nodes together.
+
+    Parameters
+    ----------
+    rng : source of random numbers.
+    jobs : how many, >= 0.
+    cap : the largest size, >= 2.
+    most : nodes for all of them; where they ask for more, what each has above 2 shrinks in proportion.
+
+    Raises
+    ------
+    SpecError : a number is out of range, or so many jobs of two nodes are more than ``most``.
+    """
+    if jobs < 0 or cap < 2 or 2 * jobs > most:
+        raise SpecError(f"sizes: expected jobs >= 0, cap >= 2 and 2 x jobs <= {most} nodes, got jobs={jobs}, cap={cap}")
+    sizes = rng.integers(2, cap, jobs, endpoint=True)
+    return _shrunk(sizes, most)
+
+
+def _shrunk(sizes: IntArray, most: int) -> IntArray:
+    """Sizes of at most ``most`` nodes together: what is above the two that each needs shrinks in proportion."""
+    total, least = int(sizes.sum()), 2 * len(sizes)
+    return sizes if total <= most else 2 + ((sizes - 2) * ((most - least) / (total - least))).astype(np.int64)

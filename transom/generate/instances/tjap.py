@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from transom import registry
+from transom._system.settings import Positive, check_settings
 from transom.errors import SpecError, UnsupportedError
 from transom.io import PeriodWindow
 from transom.models import PAPER, Allocation, FatTree, HopCost
@@ -69,12 +70,12 @@ class StreamModel:
     nodes: int = 1000
     leaf_nodes: int = 10
     pod_nodes: int = 100
-    period: int = 60
+    period: Positive = 60
     gaps: tuple[int, int] = (5, 30)
     sizes: tuple[int, int] = (1, 40)
     runtimes: tuple[int, int] = (10, 1800)
     window: WindowRule = "paper"
-    most: int | None = None
+    most: Positive | None = None
     one_node: OneNode = "lowest"
 
     def __post_init__(self) -> None:
@@ -84,15 +85,7 @@ class StreamModel:
                 raise SpecError(f"tjap: {name} must be 1 <= least <= largest < 2**31, got {least} and {largest}")
         if self.sizes[1] > self.nodes:
             raise SpecError(f"tjap: a job of {self.sizes[1]} nodes never fits into {self.nodes}")
-        if self.period <= 0:
-            raise SpecError(f"tjap: period must be > 0 s, got {self.period}")
-        if self.most is not None and self.most <= 0:
-            raise SpecError(f"tjap: most must be > 0 jobs, got {self.most}")
-        for name, known in (("window", WindowRule), ("one_node", OneNode)):
-            if getattr(self, name) not in get_args(known):
-                raise SpecError(
-                    f"tjap: {name} must be one of {', '.join(get_args(known))}, got {getattr(self, name)!r}"
-                )
+        check_settings("tjap", self)
         self.tree()
 
     def tree(self) -> FatTree:

@@ -10,9 +10,8 @@ import numpy as np
 from transom import registry
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
-from transom.generate.instances.fragmented import Fragments, fragmented_allocation
+from transom.generate.instances.fragmented import Fragments, fragmented_allocation, uniform_sizes
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
-from transom.generate.instances.uniform_sizes import uniform_sizes
 from transom.generate.workload.workload_recipe import Positive
 from transom.io import PeriodWindow
 from transom.models import Allocation, FatTree, HopCost
