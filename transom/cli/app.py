@@ -15,22 +15,27 @@ from transom.cli.options.output import with_output_options
 from transom.cli.output.help import explain
 from transom.errors import SpecError
 
-_COMMANDS = (
-    "demo", "simulate", "when", "solve", "check", "snapshot", "calibrate", "report", "solvers", "models", "schema",
-    "compile",
-    "generate workload", "generate knapsack", "generate selection", "generate tjap", "generate csp",
-    "generate placement", "generate workflow", "generate joint", "generate dataset",
-    "import slurm", "import pbs", "import lsf", "import swf",
-    "bench run", "bench plan", "bench score", "bench compare",
-    "library list", "library add", "library remove", "library update", "library verify",
-    "train nsa", "train nsa-cost", "train dras", "train kernel", "train learned-priority", "train deepjs", "train mars",
-    "protocol rlscheduler",
-    "slurm window", "slurm advise", "slurm score", "slurm run", "slurm release", "slurm replay", "slurm play",
-    "slurm record",
-)  # fmt: skip
-"""Each has a module of its name; ``library`` has one, and those of some groups stand in folders."""
-
-_FOLDERS = (("generate ", "generate."), ("import ", "records."), ("slurm ", "slurm."), ("train ", "train."))
+_MODULES = {
+    "demo": "demo", "simulate": "simulate", "when": "when", "solve": "solve", "check": "check", "snapshot": "snapshot",
+    "calibrate": "calibrate", "report": "report", "solvers": "solvers", "models": "models", "schema": "schema",
+    "compile": "compile", "generate workload": "generate.workload",
+    **dict.fromkeys(
+        (f"generate {each}" for each in ("knapsack", "selection", "tjap", "csp", "placement", "workflow", "joint")),
+        "generate.instances",
+    ),
+    "generate dataset": "generate.dataset",
+    **dict.fromkeys((f"import {each}" for each in ("slurm", "pbs", "lsf", "swf")), "imports"),
+    "bench run": "bench_run", "bench plan": "bench_plan", "bench score": "bench_score",
+    "bench compare": "bench_compare",
+    **dict.fromkeys((f"library {each}" for each in ("list", "add", "remove", "update", "verify")), "library"),
+    "train nsa": "train.repair", "train nsa-cost": "train.repair", "train dras": "train.dras",
+    "train kernel": "train.queues", "train learned-priority": "train.tasks", "train deepjs": "train.tasks",
+    "train mars": "train.queues", "protocol rlscheduler": "protocol_rlscheduler",
+    "slurm window": "slurm_windows", "slurm advise": "slurm_windows", "slurm score": "slurm_windows",
+    "slurm run": "slurm_actions", "slurm release": "slurm_actions", "slurm replay": "slurm_actions",
+    "slurm play": "slurm_windows", "slurm record": "slurm_windows",
+}  # fmt: skip
+"""Commands in the order of the help, and where each stands: as ``command``, or as ``NAME_command`` beside others."""
 
 _GROUPS = {
     "generate": "Generate workloads, knapsacks, selections, allocations, paths, placements, workflows, joint choices.",
@@ -54,7 +59,7 @@ def command_line(arguments: Sequence[str] | None = None) -> Any:
 
     Without a line, every command.
     """
-    return _put_together(_COMMANDS if arguments is None else tuple(_named(arguments)))
+    return _put_together(tuple(_MODULES) if arguments is None else tuple(_named(arguments)))
 
 
 @cache
@@ -72,15 +77,16 @@ def _put_together(names: tuple[str, ...]) -> Any:
             app.add_typer(typer.Typer(help=_GROUPS[name], **_PLAIN), name=name)
             continue
         group, _, inner = name.rpartition(" ")
-        place = import_module(f"transom.cli.commands.{_module(name)}")
+        place = import_module(f"transom.cli.commands.{_MODULES[name]}")
         if not group:
             app.command(name)(place.command)
             continue
         if group not in groups:
             groups[group] = typer.Typer(help=_GROUPS[group], **_PLAIN)
             app.add_typer(groups[group], name=group)
-        command = getattr(place, f"{inner}_command", None) or place.command
-        groups[group].command(inner, cls=getattr(place, "Parser", None))(command)
+        word = inner.replace("-", "_")
+        command = getattr(place, f"{word}_command", None) or place.command
+        groups[group].command(inner, cls=getattr(place, f"{word}_parser", None))(command)
     return explain(with_output_options(with_digits(get_command(app))))
 
 
@@ -91,18 +97,9 @@ def _named(arguments: Sequence[str]) -> Sequence[str]:
         raise SpecError(f"there is no {gone} any more: {_GONE[gone]}")
     for count in (2, 1):
         name = " ".join(words[:count])
-        if found := [each for each in _COMMANDS if each == name or each.startswith(f"{name} ")]:
+        if found := [each for each in _MODULES if each == name or each.startswith(f"{name} ")]:
             return found
-    return (*(each for each in _COMMANDS if " " not in each), *_GROUPS)
-
-
-def _module(name: str) -> str:
-    if name.startswith("library"):
-        return "library"
-    for group, folder in _FOLDERS:
-        if name.startswith(group):
-            name = folder + name.removeprefix(group)
-    return name.replace(" ", "_").replace("-", "_")
+    return (*(each for each in _MODULES if " " not in each), *_GROUPS)
 
 
 def _version(asked: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 from transom.cli import run
-from transom.cli.commands.generate import knapsack as generate_knapsack
+from transom.cli.commands.generate.instances import knapsack_command
 from transom.generate import CLASSES
 from transom.io import read_documents
 from transom.models import Knapsack
@@ -104,7 +104,7 @@ def test_all_classes(transom: Transom, tmp_path: Path) -> None:
         {"out": str(out), "knapsacks": 26}
     ]
     assert len(set(knapsacks(out))) == 26
-    assert all(name in " ".join((generate_knapsack.command.__doc__ or "").split()) for name in CLASSES)
+    assert all(name in " ".join((knapsack_command.__doc__ or "").split()) for name in CLASSES)
 
 
 def test_hard_ones_have_the_capacity(transom: Transom, tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ from transom.learned.training.settings import option_of, read_settings, settings
 if TYPE_CHECKING:
     from transom.learned.checkpoints import Card
 
+Shown = tuple[int, str | None]
+"""How much of a training is done, and what its bar says."""
+
 Out = Annotated[
     Path,
     typer.Option(
@@ -105,6 +108,33 @@ def print_repair(solver: str, card: Card, path: Path, updates: int, title: str, 
     remark(title)
     print_table("", ("", "cost"), [(rule, number(cost, digits)) for rule, cost in card.scores.items()])
     remark(f"use it: {use}")
+
+
+def train_shown(
+    trainer: Any, every: int, name: str, total: int, at: int, unit: str, json: bool, shown: Callable[[Any], Shown]
+) -> None:
+    """Train with a bar; what goes on from an earlier start says so.
+
+    Parameters
+    ----------
+    trainer : what goes on.
+    every : updates between two writings of its state.
+    name : of the bar, until a row describes it.
+    total, at : what ``unit`` names: how many at most, and how many are done.
+    shown : how many are done at a row of the curve, and what the bar says then, None as before.
+    """
+    from transom.learned.training.trainer import train
+
+    if at:
+        note(f"{trainer.folder}: goes on after {at:,} {unit}")
+    with progress(hidden=json) as bars:
+        task = bars.add_task(name, total=total, completed=at)
+
+        def print_row(row: Any) -> None:
+            done, text = shown(row)
+            bars.update(task, completed=min(done, total), description=text)
+
+        train(trainer, every, print_row)
 
 
 def train_validated(trainer: Any, every: int, name: str, total: int, unit: str, json: bool) -> None:

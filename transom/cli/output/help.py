@@ -30,7 +30,8 @@ def explain(command: Any) -> Any:
         if parameter.param_type_name == "argument":
             parameter.metavar = parameter.metavar or parameter.name.upper()
             parameter.display_type_rich = lambda ctx: None  # its name says enough
-            shown = parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]"
+            name = parameter.metavar.removesuffix("...").strip("[]")
+            shown = name if parameter.required else f"[{name}]"
             shown += "..." * (parameter.nargs != 1)
             parameter.get_usage_pieces = partial(_usage, shown)
         elif parameter.metavar is None and not parameter.is_flag:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OPTIONS = ("agent", "decisions", "seed", "months", "validation")
 """Settings that are options, too."""
 
-Parser = train_options.with_old(
+dras_parser = train_options.with_old(
     {
         **{option_of(each.name): f"{each.name} in --settings" for each in SETTINGS if each.name not in OPTIONS},
         "--reselect": "keep=no in --settings",

@@ -1,4 +1,4 @@
-"""``transom slurm run``: a policy that acts on a running Slurm."""
+"""A policy that acts on a running Slurm, and its log: ``transom slurm run``, ``release`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from transom.slurm.acting import Actor, Look
     from transom.traces.records.slurm_text.jobs import SlurmJob
 
+
 _LIMIT = 1000
 _LONGEST = 60.0  # between two looks while Slurm does not answer [s]
 
@@ -31,7 +32,7 @@ class Mode(StrEnum):
     drive = "drive"
 
 
-def command(
+def run_command(
     mode: Annotated[
         Mode,
         typer.Option(
@@ -218,3 +219,120 @@ def _tell(look: Look, json: bool) -> None:
     ):
         if names:
             remark(f"{text}: {', '.join(names[:10])}{f' and {len(names) - 10} more' if len(names) > 10 else ''}")
+
+
+def release_command(
+    audit: Annotated[Path, typer.Argument(metavar="AUDIT", help="The log of `transom slurm run`.")],
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            help="Without the log, or where lines of it are lost: also give back these waiting jobs, as for run. Holds "
+            "of this user, begin times and named nodes end, whoever set them. Repeat for alternatives.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Do so even while a run holds the lock, as one that hangs; it may take jobs again."
+        ),
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Give every job back that a run has under lease, placed, nudged or asked to start, and release what is held and
+    selected.
+
+    The second process of the run ends. While the run itself goes on, stop it instead. A full disk, a damaged log and
+    a lock that somebody else holds do not stand in the way; a line says what is missing in the log.
+    """
+    from transom.errors import DocumentError
+    from transom.slurm.audit import Audit
+    from transom.slurm.giving_back import give_all_back
+    from transom.slurm.guardian import dismiss
+    from transom.slurm.lock import alone
+    from transom.slurm.selector import Selector
+
+    log = Audit(audit, insist=False)
+    begin = log.catch_up().begin
+    if begin is None and not select:
+        why = f"{log.lost}: " if log.lost else ""
+        raise DocumentError(f"{audit}: {why}tells of no run; --select gives back without a log")
+    ours = Selector(tuple(select)) if select else None
+    selector, where, user = None, "", os.getuid()
+    if begin is not None and begin.get("mode") == "drive" and begin.get("holds", True):
+        try:
+            selector, where, user = Selector(tuple(begin["select"])), begin["partition"], begin.get("user", user)
+        except (KeyError, TypeError, AttributeError):
+            note(f"{audit}: the line with which the run began is damaged: --select releases what is held")
+
+    def takes(job: SlurmJob) -> bool:
+        return selector is not None and selector.takes_hold(job, where, user)
+
+    with alone(giving_back=True, force=force) as why:
+        if why:
+            note(f"{why}; given back without the lock")
+        given = give_all_back(log, takes, None if ours is None else ours.takes)
+        dismiss(audit)
+    slurm.tell_head(log)
+    if json:
+        print_json({"audit": str(audit), "given_back": given})
+    else:
+        remark(f"{audit}: {counted(len(given), 'job')} given back to Slurm")
+
+
+_SHOWN = 10  # numbers of lines
+
+
+def replay_command(
+    audit: Annotated[Path, typer.Argument(metavar="AUDIT", help="The log of `transom slurm run`.")],
+    head: Annotated[
+        str | None,
+        typer.Option("--head", metavar="DIGEST", help="A head of the log that `transom slurm run` printed."),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run files of policies and solvers (./mine.py:Class) that the log names.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Check that no line of an audit log was removed, altered, added or moved, decide every window again, and compare
+    jobs and nodes with what the log says.
+
+    A log that was cut, or rewritten as a whole, can only be told with --head: the log must still have the line whose
+    digest that is. No Slurm is needed. The exit status is 1 if lines are not as they were written, if the head is
+    missing, or if a decision differs, which only a solver that ran out of time explains.
+    """
+    from transom.errors import DocumentError, SpecError
+    from transom.slurm.decisions import decide_again
+    from transom.slurm.log.chain import check_chain
+
+    if head is not None and not head.strip():
+        raise SpecError("--head: expected the digest that `transom slurm run` printed")
+    chain, told = check_chain(audit, head.strip().lower() if head else ""), list[str]()
+    if chain.broken:
+        which = ", ".join(map(str, chain.broken[:_SHOWN])) + (", ..." if len(chain.broken) > _SHOWN else "")
+        told.append(f"{counted(len(chain.broken), 'line')} altered, added, moved, or after a removed one: line {which}")
+    if chain.at is None:
+        told.append("the head is missing: lines were removed from the end, or the log was rewritten")
+    elif chain.at:
+        told.append(f"the head is that of line {chain.at}; {counted(chain.lines - chain.at, 'line')} after it")
+    if chain.unchained:
+        told.append(f"{counted(chain.unchained, 'line')} of an earlier version without a digest, not checked")
+    if chain.cut:
+        told.append("the last line is not whole")
+    bad, decisions, differing = bool(chain.broken) or chain.at is None, None, list[str]()
+    try:
+        decisions, differing = decide_again(audit, trust)
+    except DocumentError as error:
+        if not bad:
+            raise
+        told.append(f"decisions were not made again: {error}")
+    if json:
+        document = {"audit": str(audit), "decisions": decisions, "differing": differing, **chain._asdict()}
+        print_json({**document, "at": chain.at or None})
+    else:
+        decided = "" if decisions is None else f"{counted(decisions, 'decision')}, {len(differing)} differ; "
+        remark(f"{audit}: {decided}{counted(chain.lines, 'line')}, head {chain.head or 'none'}")
+        for line in told:
+            remark(f"{audit}: {line}")
+    if bad or differing:
+        raise typer.Exit(1)
