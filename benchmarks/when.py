@@ -28,7 +28,7 @@ from transom.forecast.questions import ask
 from transom.forecast.snapshot import History
 from transom.models.arrays import IntArray
 from transom.simulation.snapshots import window_at
-from transom.traces.applications import read_applications
+from transom.traces.further_fields import read_applications
 from transom.traces.workload import Workload
 
 

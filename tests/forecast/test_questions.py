@@ -14,7 +14,7 @@ from transom.models import JobTable
 from transom.models.job import NODES, WALLTIME
 from transom.simulation import simulate
 from transom.traces import Workload, read_swf
-from transom.traces.applications import read_applications
+from transom.traces.further_fields import read_applications
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 

@@ -10,7 +10,7 @@ from tests.traces.test_swf import line, write
 from transom.errors import SpecError, TraceError
 from transom.generate.instances.replays import equip
 from transom.traces import ReadingRules, read_swf
-from transom.traces.swf_columns import read_fields
+from transom.traces.further_fields import read_fields
 from transom.traces.swf_lines import read_lines
 
 

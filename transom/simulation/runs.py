@@ -117,7 +117,7 @@ def replay(
     details : what else belongs in the record.
     force : replay even if a finished run of the same workload, policy, seed and code is there.
     progress : called with the number of started jobs.
-    texts : what the jobs and their users are called (:func:`~transom.traces.job_texts.read_job_texts`).
+    texts : what the jobs and their users are called (:func:`~transom.traces.further_fields.read_job_texts`).
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from transom.models.arrays import IntArray
-from transom.traces.swf_columns import read_fields
+from transom.traces.further_fields import read_fields
 from transom.traces.trace_file import is_trace_file, read_trace_frame
 
 if TYPE_CHECKING:

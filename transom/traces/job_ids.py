@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from transom.errors import SpecError
 from transom.models.arrays import IntArray
-from transom.traces.job_texts import read_job_texts
+from transom.traces.further_fields import read_job_texts
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.+\[\]-]+")
 _TASK = re.compile(r"([0-9]+)(?:_\[?|\[)([0-9]+)\]?")

@@ -11,12 +11,12 @@ import pytest
 
 from transom.errors import SpecError, TraceError
 from transom.traces import ReadingRules, read_swf
+from transom.traces.further_fields import read_fields
 from transom.traces.records.importing import Imported, ImportRules
 from transom.traces.records.lsf import read_lsf
 from transom.traces.records.pbs import read_pbs
 from transom.traces.records.swf import read_swf_records
 from transom.traces.records.swf_file import write_swf_trace
-from transom.traces.swf_columns import read_fields
 from transom.traces.swf_header import FIELDS
 from transom.traces.trace_file import write_trace
 

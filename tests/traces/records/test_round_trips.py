@@ -13,10 +13,10 @@ import pytest
 from tests.traces.records.written import COLUMNS, json_text, records, text
 from transom.models import JobTable
 from transom.traces import Workload, cut, read_swf
+from transom.traces.further_fields import read_fields
 from transom.traces.records.importing import ImportRules
 from transom.traces.records.slurm import read_slurm
 from transom.traces.records.swf_file import write_swf_trace
-from transom.traces.swf_columns import read_fields
 from transom.traces.trace_file import write_trace
 
 BUNDLED = Path(__file__).parents[3] / "instances" / "workloads" / "lublin_5000.swf.gz"

@@ -47,12 +47,12 @@ def slurm_command(
     Reads the output of sacct --parsable2 (any columns), sacct --json, squeue and scontrol show job (text or JSON), and
     the file of jobcomp/filetxt. Everything that is repaired or left out is counted and printed.
     """
-    from transom.traces.records.importing import Site
+    from transom.traces.records.importing import ImportRules, Site
     from transom.traces.records.slurm import read_slurm
     from transom.traces.records.slurm_conf import read_site
 
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
-    chosen = records.rules(unit, bad, timezone, nodes)
+    chosen = ImportRules(unit, bad, timezone, nodes)
     kind = format
     site = read_site(conf) if conf else Site()
     import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names, site), anonymise, key, json)
@@ -74,9 +74,10 @@ def pbs_command(
     Give all files of a period, such as server_priv/accounting/2026*. Everything that is repaired or left out is
     counted and printed.
     """
+    from transom.traces.records.importing import ImportRules
     from transom.traces.records.pbs import read_pbs
 
-    chosen = records.rules(unit, bad, timezone, nodes)
+    chosen = ImportRules(unit, bad, timezone, nodes)
     import_trace("pbs", files, out, lambda: read_pbs(files, chosen), anonymise, key, json)
 
 
@@ -95,9 +96,10 @@ def lsf_command(
     The log holds no runtime limits, so walltimes are not known: use --estimates in a replay. Everything that is
     repaired or left out is counted and printed.
     """
+    from transom.traces.records.importing import ImportRules
     from transom.traces.records.lsf import read_lsf
 
-    chosen = records.rules(unit, bad, None, nodes)
+    chosen = ImportRules(unit, bad, None, nodes)
     import_trace("lsf", files, out, lambda: read_lsf(files, chosen), anonymise, key, json)
 
 
@@ -122,8 +124,9 @@ def swf_command(
     Further fields become columns: those called gpus, cores, eligible and so on are the columns of that name, others are
     kept beside them. A replay of the result equals that of the file.
     """
+    from transom.traces.records.importing import ImportRules
     from transom.traces.records.swf import read_swf_records
 
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
-    chosen = records.rules("nodes", 0.0, None, nodes)
+    chosen = ImportRules("nodes", 0.0, None, nodes)
     import_trace("swf", [file], out, lambda: read_swf_records(file, chosen, names), anonymise, key, json)

@@ -141,10 +141,10 @@ def command(
     """
     from transom.cli.output.fronts import DEFAULT_RULE, named_rules, try_rules
     from transom.cli.output.pictures import check_picture, draw
-    from transom.cli.output.result_file import ResultFile
     from transom.errors import SpecError, UnsupportedError
     from transom.io import read_documents
     from transom.io.instances import ReadOptions, from_documents, read_joined
+    from transom.io.result_file import ResultFile
     from transom.solvers.named import NamedSolver
     from transom.solving import parameters, refusal, solve
     from transom.stop import Stop
@@ -225,7 +225,7 @@ def command(
 
 def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:
     from transom.cli.output.fronts import front_document
-    from transom.cli.output.solutions import solution_document
+    from transom.io.solution_words import solution_document
 
     line: dict[str, Any] = {"instance": instance.label}
     for name in ("problem", "solver", "status", "reason", "value", "bound", "gap", "seconds", "seed"):

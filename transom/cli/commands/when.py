@@ -55,7 +55,7 @@ def command(
     from transom.forecast.snapshot import History
     from transom.io import read_windows
     from transom.simulation.policies.by_name import deciding, make_policy
-    from transom.traces.applications import read_applications
+    from transom.traces.further_fields import read_applications
     from transom.traces.job_ids import jobs_called, read_labels, spelled
     from transom.traces.records.slurm_text.jobs import task_name
 

@@ -1,17 +1,13 @@
-"""Options of ``transom import``, and what becomes of a trace that was made."""
+"""Options of ``transom import``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from transom.cli.options.common import LARGEST
-
-if TYPE_CHECKING:
-    from transom.traces.records.importing import ImportRules
-
 
 Unit = Literal["auto", "nodes", "cores"]
 """What sizes of jobs count."""
@@ -51,15 +47,3 @@ Key = Annotated[
         "--key", metavar="FILE", help="Key of the hashes, made there if it is absent. By default a new one, not kept."
     ),
 ]
-
-
-def rules(unit: Unit, bad: float, timezone: str | None, nodes: int | None) -> ImportRules:
-    """The rules that options state.
-
-    Raises
-    ------
-    SpecError : there is no such zone.
-    """
-    from transom.traces.records.importing import ImportRules
-
-    return ImportRules(unit, bad, timezone, nodes)

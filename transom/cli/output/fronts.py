@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom.cli.output.console import number, print_table, remark
+from transom.io.solution_words import jobs_of_point
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
@@ -64,19 +65,9 @@ def front_document(instance: Instance, result: Result, rules: Mapping[str, Decis
             "point": point,
             "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),
             "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),
-            "jobs": _jobs(instance.jobs, front, point),
+            "jobs": jobs_of_point(instance.jobs, front, point),
         }
     return document
-
-
-def points_document(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
-    """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
-    if front is None:
-        return {"terms": problem.terms, "solution": None}
-    points = [
-        {"values": values, "jobs": _jobs(jobs, front, point)} for point, values in enumerate(front.values.tolist())
-    ]
-    return {"terms": problem.terms, "solution": points}
 
 
 def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, DecisionRule]) -> None:
@@ -91,7 +82,7 @@ def print_fronts(rows: Sequence[tuple[Instance, Result]], rules: Mapping[str, De
         cells = _cells(instance.problem, front)
         of_kind = tables.setdefault(tuple(_columns(instance.problem)), [])
         for spec, point in taken(instance, result, rules).items():
-            jobs = _shown_jobs(_jobs(instance.jobs, front, point))
+            jobs = _shown_jobs(jobs_of_point(instance.jobs, front, point))
             of_kind.append([Path(instance.label).name, spec, str(point), jobs, *cells[point]])
     for columns, table in tables.items():
         print()
@@ -106,7 +97,12 @@ def _print_points(instance: Instance, result: Result, rules: Mapping[str, Decisi
     shown = sorted({*range(min(len(front), _POINTS)), *takers})
     cells = _cells(instance.problem, front)
     table = [
-        [str(point), ", ".join(takers.get(point, ())), _shown_jobs(_jobs(instance.jobs, front, point)), *cells[point]]
+        [
+            str(point),
+            ", ".join(takers.get(point, ())),
+            _shown_jobs(jobs_of_point(instance.jobs, front, point)),
+            *cells[point],
+        ]
         for point in shown
     ]
     jobs = "jobs" if instance.jobs is not None else "jobs, from 0"
@@ -120,12 +116,6 @@ def taken(instance: Instance, result: Result, rules: Mapping[str, DecisionRule])
     """Which point of a front each rule takes; none where there is no front."""
     front, problem = result.solution, instance.problem
     return {} if front is None else {spec: int(rule(front, problem)) for spec, rule in rules.items()}
-
-
-def _jobs(ids: list[int] | None, front: ParetoFront, point: int) -> list[int]:
-    """The jobs of a point: ids where the file states them, else positions from 0."""
-    positions = front.selections[point].nonzero()[0].tolist()
-    return positions if ids is None else [ids[position] for position in positions]
 
 
 def _shown_jobs(jobs: Sequence[int]) -> str:

@@ -73,7 +73,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     from transom.simulation.output.sentences import answer
     from transom.simulation.policies.by_name import deciding
     from transom.simulation.runs import repetitions, replay
-    from transom.traces.job_texts import read_job_texts
+    from transom.traces.further_fields import read_job_texts
 
     workload, out = traced.jobs.workload, asked.out
     tau, trim, jitter, repeats, by = figures

@@ -15,7 +15,7 @@ from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
 from transom.simulation.core.site_order import load_rule
 from transom.traces import Workload
-from transom.traces.swf_columns import read_fields
+from transom.traces.further_fields import read_fields
 from transom.traces.trace_file import is_trace_file, read_trace_card
 
 

@@ -35,7 +35,7 @@ from transom.result import versions
 from transom.simulation.core.promise_log import PIECE, Changes, PromiseLog, pieces_of
 from transom.simulation.core.schedule import MODES, PROMISED, SPREAD, Schedule, Spread
 from transom.simulation.output.outage_recording import read_outages, write_outages
-from transom.traces.job_texts import JOB_TEXTS
+from transom.traces.further_fields import JOB_TEXTS
 from transom.traces.origin import Diagnostic
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,6 @@ from transom.cli.options import common as options
 from transom.cli.options.recipe import chosen_recipe, with_recipes
 from transom.cli.options.resources import Equipped, Resources
 from transom.cli.output.console import check_writable, describe, note, number, print_json, progress, remark
-from transom.cli.output.instances import write_and_report
 from transom.errors import SpecError
 from transom.generate.instances.csp_recipes import RandomPaths
 from transom.generate.instances.joint_recipes import RandomJoints
@@ -72,7 +71,7 @@ def knapsack_command(
             others = {f"--{name}": given.get(name) for name in ("range", "ratio", "series")}
             options.refuse(others, "--capacity")
         made = _class_knapsacks(klass, count, given, seed)
-    write_and_report(out, made, "knapsack", json)
+    _write(out, made, "knapsack", json)
 
 
 def _window_knapsacks(
@@ -136,7 +135,7 @@ def selection_command(
         trace = {"model": "trace", "like": str(like), **replayed}
         workload = {name: value for name, value in trace.items() if value is not None}
         made = _replayed({**given, "workload": workload, "resources": resources}, count, seed)
-    write_and_report(out, made, "selection", json)
+    _write(out, made, "selection", json)
 
 
 def _families(given: dict[str, Any], count: int, seed: int) -> Iterator[Selection]:
@@ -209,7 +208,7 @@ def tjap_command(
     if isinstance(recipe, StreamAllocations):
         _write_stream(out, recipe, epochs or 1, seed, json)
     else:
-        write_and_report(out, recipe.make(seed, count or 1), "window", json)
+        _write(out, recipe.make(seed, count or 1), "window", json)
 
 
 def _write_stream(out: Path, recipe: StreamAllocations, epochs: int, seed: int, json: bool) -> None:
@@ -285,7 +284,7 @@ def csp_command(
     else:
         options.refuse({"--cost-model": cost_model}, "random costs")
         made = recipe("csp", given).make(seed, count or 1)
-    write_and_report(out, made, "path", json)
+    _write(out, made, "path", json)
 
 
 def _paths_of(like: Path, count: int | None, cost_model: str | None) -> Iterator[ConstrainedPath]:
@@ -316,7 +315,7 @@ def placement_command(
     check_writable(out, ".jsonl", ".json")
     word, source = ("a family", {}) if like is None else ("--like", {"like": str(like)})
     made = chosen_recipe(_PLACEMENTS, word, "placement", {**source, **given}).make(seed, count)
-    write_and_report(out, made, "placement", json)
+    _write(out, made, "placement", json)
 
 
 @with_recipes({"random tasks": RandomWorkflows})
@@ -333,7 +332,7 @@ def workflow_command(
     are a stream of Poisson arrivals.
     """
     check_writable(out, ".jsonl", ".json")
-    write_and_report(out, recipe("workflow", given).make(seed, count), "workflow", json)
+    _write(out, recipe("workflow", given).make(seed, count), "workflow", json)
 
 
 @with_recipes({"random jobs": RandomJoints})
@@ -346,4 +345,15 @@ def joint_command(
 ) -> None:
     """Generate joint choices: which jobs start, weighted by node-hours, and on which idle nodes of a tree."""
     check_writable(out, ".jsonl", ".json")
-    write_and_report(out, recipe("joint", given).make(seed, count), "joint choice", json, "joint")
+    _write(out, recipe("joint", given).make(seed, count), "joint choice", json, "joint")
+
+
+def _write(out: Path, documents: Iterable[Any], noun: str, json: bool, key: str = "") -> None:
+    """Write documents, and print their number as ``noun``, in JSON under ``key``, by default its plural."""
+    from transom.io import write_documents
+
+    many = write_documents(out, documents)
+    if json:
+        print_json({"out": str(out), key or f"{noun}s": many})
+    else:
+        remark(f"{out}: {counted(many, noun)}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transom.io.instances import Instance
-    from transom.models import Allocation, ConstrainedPath, Joint, Placement, Workflow
+    from transom.models import Allocation, ConstrainedPath, Joint, ParetoFront, Placement, Selection, Workflow
 
 
 def solution_document(instance: Instance, solution: Any) -> dict[str, Any]:
@@ -56,3 +56,20 @@ def starts_of_tasks(problem: Workflow, jobs: list[int] | None, starts: Any) -> d
         return {"schedule": None}
     times = zip(problem.tasks, starts.tolist(), (starts + problem.durations).tolist(), strict=True)
     return {"schedule": [[task, start / problem.ticks, end / problem.ticks] for task, start, end in times]}
+
+
+def points_document(problem: Selection, jobs: list[int] | None, front: ParetoFront | None) -> dict[str, Any]:
+    """What a line of JSON says about the points of a front: values in the order of ``terms``, and jobs."""
+    if front is None:
+        return {"terms": problem.terms, "solution": None}
+    points = [
+        {"values": values, "jobs": jobs_of_point(jobs, front, point)}
+        for point, values in enumerate(front.values.tolist())
+    ]
+    return {"terms": problem.terms, "solution": points}
+
+
+def jobs_of_point(ids: list[int] | None, front: ParetoFront, point: int) -> list[int]:
+    """The jobs of a point: ids where the file states them, else positions from 0."""
+    positions = front.selections[point].nonzero()[0].tolist()
+    return positions if ids is None else [ids[position] for position in positions]

@@ -10,7 +10,7 @@ import pytest
 from tests.traces.test_swf import line, write
 from transom.errors import TraceError
 from transom.traces import read_swf
-from transom.traces.swf_columns import read_fields
+from transom.traces.further_fields import read_fields
 
 
 def test_fields_stand_by_job(tmp_path: Path) -> None:
