@@ -358,7 +358,7 @@ print(caught)
 def test_an_interrupt_while_a_generator_is_taken_apart_is_one_exception(tmp_path: Path) -> None:
     script = tmp_path / "drawing.py"
     script.write_text(DRAWING)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "200\n", "")
 
 

@@ -32,4 +32,4 @@ def worker(address: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.terminate()
-            process.wait(120)
+            process.wait(600)

@@ -259,7 +259,7 @@ def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) 
         assert process.stdout is not None
         assert process.stdout.readline() == "ok\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: the workers must not be told
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=600)
     assert process.returncode != 0
     assert "Worker process" not in said
     assert said.strip().splitlines()[-1] == "KeyboardInterrupt"

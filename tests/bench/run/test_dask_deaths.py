@@ -82,7 +82,7 @@ def test_a_killed_scheduler_ends_the_bench_in_a_line_and_a_new_one_finishes_it(
         begun = bench(plan, results, address)
         wait_for_rows(results, 3, begun)
         os.kill(first.pid, signal.SIGKILL)
-        _, said = begun.communicate(timeout=300)
+        _, said = begun.communicate(timeout=600)
     assert begun.returncode == 2
     assert "Traceback" not in said
     assert said.splitlines()[-1:] == [
@@ -93,7 +93,7 @@ def test_a_killed_scheduler_ends_the_bench_in_a_line_and_a_new_one_finishes_it(
     assert 3 <= len(kept) < RUNS
     with scheduler("--host", "127.0.0.1") as (_, address), worker(address):
         again = bench(plan, results, address)
-        _, said = again.communicate(timeout=300)
+        _, said = again.communicate(timeout=600)
     assert again.returncode == 0, said
     assert f"({len(kept)} done before), {RUNS - len(kept)} to do" in said
     run_plan(read_plan(plan), tmp_path / "here", LocalEngine(2))
@@ -119,11 +119,11 @@ def test_a_killed_worker_process_costs_no_row(
     wait_for_rows(results, 3, process)
     runs = psutil.Process(workers[0].pid).children(recursive=True)
     os.kill(workers[0].pid, signal.SIGKILL)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
     assert "Traceback" not in said
     run_plan(read_plan(plan), tmp_path / "here", LocalEngine(2))
     assert len(read_results(results)) == RUNS
     assert rows_of(results).equals(rows_of(tmp_path / "here"))
-    _, alive = psutil.wait_procs(runs, timeout=60)
+    _, alive = psutil.wait_procs(runs, timeout=600)
     assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == [], "what it ran went with it"

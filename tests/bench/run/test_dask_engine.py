@@ -63,7 +63,7 @@ def cluster(running: Cluster) -> Cluster:
     from distributed import Client
 
     with Client(str(running.address), set_as_default=False) as client:
-        client.wait_for_workers(3, timeout=300)
+        client.wait_for_workers(3, timeout=600)
     return running
 
 
@@ -179,6 +179,7 @@ def test_faults_are_rows(cluster: Cluster) -> None:
     assert worker_pids(cluster) == before
 
 
+@pytest.mark.long
 def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster: Cluster) -> None:
     innocent = [task("steady", seed=seed) for seed in range(8)]
     killer = task("faulty:how=kill-parent")
@@ -192,6 +193,7 @@ def test_a_run_that_kills_its_worker_is_a_crash_and_takes_nobody_with_it(cluster
     assert {row.outcome for row in rows.values()} == {"ok"}
 
 
+@pytest.mark.long
 def test_nothing_is_left_on_a_scheduler_that_is_not_ours(cluster: Cluster) -> None:
     from distributed import Client
 

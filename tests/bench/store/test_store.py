@@ -239,7 +239,7 @@ except StoreError as error:
 
 def test_a_full_disk_loses_nothing_that_was_there(tmp_path: Path, root: Path) -> None:
     command = [sys.executable, "-c", FULL.format(root=str(root), folder=str(tmp_path))]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout.splitlines()
     assert "cannot be written" in told[-1]
     assert len(told) > 5
     assert keys(tmp_path) == told[:-1]

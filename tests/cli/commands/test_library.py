@@ -210,6 +210,6 @@ def test_ctrl_c_keeps_what_was_repeated(library: Path, tmp_path: Path) -> None:
     assert process.stdout.readline().startswith("packs.jsonl:1: knapsack: value unknown -> ")
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=300)
+    _, told = process.communicate(timeout=600)
     assert (process.returncode, told.splitlines()[-1]) == (130, "interrupted: what was finished is kept")
     assert [line["best"] is not None for line in index(library)] == [True, False, False]

@@ -133,7 +133,7 @@ def test_ctrl_c_leaves_whole_files_or_none_and_the_next_run_goes_on(trace: Path,
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=300)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert errors.strip().splitlines()[-1] == "interrupted: what was finished is kept"
