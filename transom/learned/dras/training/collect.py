@@ -261,7 +261,7 @@ def run_scorer(
     log = _Log(new_log(), run.ids)
 
     def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
-        return _replay(state, decision_state, agent, machine, rng, log, row, until, arrived)
+        return _replay(state, decision_state, agent, machine, rng, log, row, arrived)
 
     columns = dict(zip(COLUMNS, log.columns, strict=True))
     return drive(run, step, columns, progress or (lambda started: None), leaps=not run.stepwise)
@@ -283,13 +283,13 @@ def _replay(
     rng: np.random.Generator,
     log: _Log,
     row: int,
-    until: int,
     arrived: bool,
 ) -> tuple[int, bool]:
-    # Decisions from ``row`` on; (the next row, whether the trace goes on). ``arrived``: the first one's events are in.
+    # Decisions from ``row`` on, a single one whose events have ``arrived``; (the next row, whether the trace goes on).
     scheme, weights, view, epsilon = agent
     nodes, runtime = machine
     columns, ids = log
+    until = row + 1 if arrived else columns.shape[1]
     place, at, work = c.at, s.at, 0
     while row < until and work < _WORK:
         if not arrived and not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, at):
