@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
-from transom.simulation.passes.availability import WIDTH, add, earliest, new_profile, trim
+from transom.simulation.passes.availability import BLOCKS, SINCE, STEPS, WIDTH, add, compact, earliest, new_profile
 
 HORIZON = 4000
 
@@ -17,7 +17,7 @@ def test_random_changes_and_searches_equal_an_array_of_seconds(seed: int, resour
     free = rng.integers(5, 20, 1 + resources)
     plain = np.repeat(free[:, None], HORIZON, axis=1)
     profile, now = new_profile(free, 4000), 0
-    trim(profile, 0)
+    profile.at[SINCE] = 0
     jobs, held = np.zeros((1, DEMAND + 1 + resources), np.int64), []
     most = 0
     for _ in range(4000):
@@ -31,10 +31,10 @@ def test_random_changes_and_searches_equal_an_array_of_seconds(seed: int, resour
         jobs[0, DEMAND:] = amount
         add(profile, jobs, 0, begin, end, sign)
         plain[:, begin:end] += sign * amount[:, None]
-        most = max(most, int(profile.number[0]))
+        most = max(most, int(profile.at[BLOCKS]))
         if rng.random() < 0.02:
             now += int(rng.integers(0, 20))
-            trim(profile, now)
+            profile.at[SINCE] = now
             held = [each for each in held if each[0] >= now]
         jobs[0, WALLTIME], jobs[0, DEMAND:] = rng.integers(1, 60), rng.integers(0, 12, 1 + resources)
         after = int(rng.integers(now, HORIZON - 100))
@@ -42,7 +42,8 @@ def test_random_changes_and_searches_equal_an_array_of_seconds(seed: int, resour
         room = np.all(plain >= jobs[0, DEMAND:, None], axis=0)
         assert earliest(profile, jobs, 0, after, limit, NEVER) == _first(room, after, limit, int(jobs[0, WALLTIME]))
     assert most > 2, f"more than one block of {WIDTH} steps"
-    steps = sum(profile.size[: profile.number[0]].tolist())
+    compact(profile)
+    steps = int(profile.at[STEPS])
     changes = np.any(np.diff(plain[:, now:], axis=1) != 0, axis=0).sum()
     assert steps == 1 + changes, "neighbours differ, and none is missing"
 

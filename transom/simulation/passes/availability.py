@@ -1,9 +1,10 @@
-"""The availability profile of deep queues, compiled: what will be free when, in blocks of steps.
+"""The availability profile, compiled: what will be free when, in blocks of steps.
 
 A profile is a list of steps: from its time until that of the next one a step's amounts are free; the last one lasts
-for ever, and neighbours differ. The steps stand in blocks of at most :data:`WIDTH`, found by bisection. A block
-knows the least and the most that is free in it and what is still to be added to all its steps, so that changing a
-stretch and searching it touch the steps of few blocks: all others are taken or left as a whole.
+for ever. The steps stand in blocks of at most :data:`WIDTH`, found by bisection. A block knows the least and the most
+that is free in it and what is still to be added to all its steps, so that changing a stretch and searching it touch
+the steps of few blocks: all others are taken or left as a whole. Steps that are over or equal the one before them are
+removed when half of all may be such.
 """
 
 from __future__ import annotations
@@ -19,53 +20,40 @@ from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
 WIDTH = 64
 """Steps in a block at most."""
 
+ROW, SIZE, FIRST, DUE, LOW, HIGH = range(6)
+BLOCKS, STEPS, ENOUGH, SINCE = range(4)
+
 TAKEN, FREED = np.array((-1, 1))
 """Signs of :func:`add`.
 
 For each Python number that is handed over, the compiler makes code of its own.
 """
 
-_FIRST, _ONE = np.array((0, 1))
-"""The first block or step, and one of them, likewise."""
-
 
 class Profile(NamedTuple):
     """Blocks in the order of time; ``A`` amounts: nodes, then further resources.
 
-    ``row[b]``: where the steps of block ``b`` are stored; ``size``, ``first``: how many they are and when the first
-    one begins [s]; ``due``, ``low``, ``high``, shape ``(blocks, A)``: what is to be added to its levels, and
-    the least and most of them with that. ``times`` ``(rows, WIDTH)`` and ``levels`` ``(rows, A, WIDTH)`` are
-    the steps. ``spare``: the rows that no block has; ``number``: how many blocks and spare rows there are.
+    The arrays are few, because a function is handed each of their numbers.
+
+    ``steps`` ``(rows, 1 + A, WIDTH)``: in each row the times [s] of the steps of a block, then what is free of each
+    amount. ``blocks`` ``(rows, 3 + 3 * A)``: of each block its row, how many steps it has and when the first one begins
+    [s]; then, of each amount, what is to be added to its levels, and the least and the most of them with that. The rows
+    that no block has stand behind the last one. ``at``: how many blocks and steps there are, with how many steps it is
+    time to remove some, and before when [s]
+    nobody asks any more.
     """
 
-    times: IntArray
-    levels: IntArray
-    row: IntArray
-    size: IntArray
-    first: IntArray
-    due: IntArray
-    low: IntArray
-    high: IntArray
-    spare: IntArray
-    number: IntArray
+    steps: IntArray
+    blocks: IntArray
+    at: IntArray
 
 
 def new_profile(free: IntArray, steps: int) -> Profile:
-    """A profile of one step, with room for ``steps``; rows that are never used take no memory."""
-    # Two neighbours that would fill half a block are joined, so blocks are filled to a quarter in the mean.
-    rows, amounts = 4 * steps // WIDTH + 4, len(free)
-    made = Profile(
-        times=np.empty((rows, WIDTH), np.int64),
-        levels=np.empty((rows, amounts, WIDTH), np.int64),
-        row=np.empty(rows, np.int64),
-        size=np.empty(rows, np.int64),
-        first=np.empty(rows, np.int64),
-        due=np.empty((rows, amounts), np.int64),
-        low=np.empty((rows, amounts), np.int64),
-        high=np.empty((rows, amounts), np.int64),
-        spare=np.arange(rows)[::-1].copy(),
-        number=np.array([0, rows]),
-    )
+    """A profile of one step, with room for ``steps`` that differ; rows that are never used take no memory."""
+    rows, amounts = steps // 16 + 16, len(free)  # twice as many steps, in blocks that are half full
+    blocks = np.zeros((rows, 3 + 3 * amounts), np.int64)
+    blocks[:, ROW] = np.arange(rows)
+    made = Profile(np.empty((rows, 1 + amounts, WIDTH), np.int64), blocks, np.zeros(4, np.int64))
     clear(made, -NEVER, free)
     return made
 
@@ -73,32 +61,12 @@ def new_profile(free: IntArray, steps: int) -> Profile:
 @no_refcount
 def clear(p: Profile, time: int, free: IntArray) -> None:
     """From ``time`` on ``free`` is free for ever."""
-    for b in range(p.number[0]):
-        p.spare[p.number[1]] = p.row[b]
-        p.number[1] += 1
-    p.number[1] -= 1
-    p.number[0] = 1
-    row = p.spare[p.number[1]]
-    p.row[0], p.size[0], p.first[0], p.times[row, 0] = row, 1, time, time
-    for r in range(len(free)):
-        p.levels[row, r, 0] = p.low[0, r] = p.high[0, r] = free[r]
-        p.due[0, r] = 0
-
-
-@no_refcount
-def trim(p: Profile, now: int) -> None:
-    """Forget all that lies before ``now``."""
-    b = block_of(p, now)
-    if b > 0:
-        for c in range(b):
-            p.spare[p.number[1]] = p.row[c]
-            p.number[1] += 1
-        _move_blocks(p, b, _FIRST)
-    i = step_of(p, _FIRST, now)
-    if i > 0:
-        _remove_steps(p, _FIRST, _FIRST, i)
-        _measure(p, _FIRST)
-    p.times[p.row[0], 0] = p.first[0] = now
+    row = p.blocks[0, ROW]
+    p.steps[row, 0, 0] = time
+    for r in range(p.steps.shape[1] - 1):
+        p.steps[row, 1 + r, 0] = free[r]
+    p.at[SINCE] = time
+    _count(p, 1)
 
 
 @no_refcount
@@ -106,35 +74,28 @@ def add(p: Profile, jobs: IntArray, job: int, begin: int, end: int, sign: int) -
     """Add ``sign`` times what a job asks for on ``[begin, end)``."""
     if end <= begin:
         return
+    if p.at[STEPS] >= p.at[ENOUGH]:
+        compact(p)
     _cut(p, end)
-    _cut(p, begin)
-    b = block_of(p, begin)
-    c = b if b + 1 == p.number[0] or p.first[b + 1] > end else block_of(p, end)
+    b = _cut(p, begin)
+    c = block_of(p, end)
     i, k = step_of(p, b, begin), step_of(p, c, end)
-    for r in range(p.low.shape[1]):
+    for r in range(p.steps.shape[1] - 1):
         amount = sign * jobs[job, DEMAND + r]
         if amount == 0:
             continue
-        row = p.row[b]
-        for j in range(i, k if b == c else p.size[b]):
-            p.levels[row, r, j] += amount
-        if b < c:
-            for other in range(b + 1, c):
-                p.due[other, r] += amount
-                p.low[other, r] += amount
-                p.high[other, r] += amount
-            row = p.row[c]
-            for j in range(k):
-                p.levels[row, r, j] += amount
+        for other in range(b + 1, c):
+            for column in range(DUE + 3 * r, DUE + 3 * r + 3):
+                p.blocks[other, column] += amount
+        row = p.blocks[b, ROW]
+        for j in range(i, k if b == c else p.blocks[b, SIZE]):
+            p.steps[row, 1 + r, j] += amount
+        row = p.blocks[c, ROW]
+        for j in range(0 if b == c else k):
+            p.steps[row, 1 + r, j] += amount
     _measure(p, b)
-    if b < c and k > 0:
+    if b < c:
         _measure(p, c)
-    blocks = p.number[0]
-    _join(p, c, k)
-    if p.number[0] < blocks:
-        b = block_of(p, begin)
-        i = step_of(p, b, begin)
-    _join(p, b, i)
 
 
 @no_refcount
@@ -144,13 +105,12 @@ def earliest(p: Profile, jobs: IntArray, job: int, after: int, limit: int, own: 
     ``after`` must not lie before the profile. From ``own`` on the job has room already (:data:`NEVER` if it has not).
     """
     length = jobs[job, WALLTIME]
-    blocks = p.number[0]
     b = block_of(p, after)
     i = step_of(p, b, after)
     begin = -1
-    while b < blocks:
-        row = p.row[b]
-        time = max(p.times[row, i], after)
+    while b < p.at[BLOCKS]:
+        row = p.blocks[b, ROW]
+        time = max(p.steps[row, 0, i], after)
         if begin >= 0 and (time - begin >= length or time >= own):
             return begin
         if begin < 0 and time >= limit:
@@ -162,14 +122,14 @@ def earliest(p: Profile, jobs: IntArray, job: int, after: int, limit: int, own: 
             if begin < 0:
                 begin = time
         else:
-            for j in range(i, p.size[b]):
-                if fits_step(p, jobs, job, b, row, j):
+            for j in range(i, p.blocks[b, SIZE]):
+                if fits_step(p, jobs, job, b, j):
                     if begin < 0:
-                        begin = max(p.times[row, j], after)
+                        begin = max(p.steps[row, 0, j], after)
                         if begin >= limit:
                             return limit
                 elif begin >= 0:
-                    time = p.times[row, j]
+                    time = p.steps[row, 0, j]
                     if time - begin >= length or time >= own:
                         return begin
                     begin = -1
@@ -182,169 +142,147 @@ def earliest(p: Profile, jobs: IntArray, job: int, after: int, limit: int, own: 
 def fit_of_block(p: Profile, jobs: IntArray, job: int, b: int) -> int:
     """1 if a job fits at every step of a block, -1 if at none, 0 if that is not known."""
     always = 1
-    for r in range(p.low.shape[1]):
+    for r in range(p.steps.shape[1] - 1):
         amount = jobs[job, DEMAND + r]
-        if amount > p.high[b, r]:
+        if amount > p.blocks[b, HIGH + 3 * r]:
             return -1
-        if amount > p.low[b, r]:
+        if amount > p.blocks[b, LOW + 3 * r]:
             always = 0
     return always
 
 
 @inlined
-def fits_step(p: Profile, jobs: IntArray, job: int, b: int, row: int, j: int) -> bool:
-    """Whether a job fits at step ``j`` of block ``b``, which is stored at ``row``."""
-    for r in range(p.low.shape[1]):  # noqa: SIM110  (a generator is slower when compiled)
-        if jobs[job, DEMAND + r] > p.levels[row, r, j] + p.due[b, r]:
+def fits_step(p: Profile, jobs: IntArray, job: int, b: int, j: int) -> bool:
+    """Whether a job fits at step ``j`` of block ``b``."""
+    for r in range(p.steps.shape[1] - 1):  # noqa: SIM110  (a generator is slower when compiled)
+        if jobs[job, DEMAND + r] > level(p, b, j, r):
             return False
     return True
 
 
 @inlined
+def level(p: Profile, b: int, j: int, r: int) -> int:
+    """How much of an amount is free at step ``j`` of block ``b``."""
+    return int(p.steps[p.blocks[b, ROW], 1 + r, j] + p.blocks[b, DUE + 3 * r])
+
+
+@no_refcount
+def level_at(p: Profile, time: int, r: int) -> int:
+    """How much of an amount is free at an instant."""
+    b = block_of(p, time)
+    return level(p, b, step_of(p, b, time), r)
+
+
+@no_refcount
 def block_of(p: Profile, time: int) -> int:
     """The block that holds the step of an instant."""
-    low, high = 0, p.number[0]
+    low, high = 0, p.at[BLOCKS]
     while high - low > 1:
         middle = (low + high) // 2
-        if p.first[middle] <= time:
+        if p.blocks[middle, FIRST] <= time:
             low = middle
         else:
             high = middle
     return low
 
 
-@inlined
+@no_refcount
 def step_of(p: Profile, b: int, time: int) -> int:
     """The last step of a block that begins at ``time`` or before."""
-    row = p.row[b]
-    low, high = 0, p.size[b]
+    row = p.blocks[b, ROW]
+    low, high = 0, p.blocks[b, SIZE]
     while high - low > 1:
         middle = (low + high) // 2
-        if p.times[row, middle] <= time:
+        if p.steps[row, 0, middle] <= time:
             low = middle
         else:
             high = middle
     return low
 
 
-@inlined
-def _cut(p: Profile, time: int) -> None:
-    """Have a step begin at ``time``."""
+@no_refcount
+def compact(p: Profile) -> None:
+    """Remove the steps that are over or equal the one before, and fill the blocks with the others."""
+    kept = 0  # each stands at place ``kept % WIDTH`` of block ``kept // WIDTH``, where it has been or before that
+    for b in range(p.at[BLOCKS]):
+        row = p.blocks[b, ROW]
+        for j in range(p.blocks[b, SIZE]):
+            last, place = p.blocks[max(kept - 1, 0) // WIDTH, ROW], max(kept - 1, 0) % WIDTH
+            same = kept > 0
+            for r in range(p.steps.shape[1] - 1):
+                same = same and p.steps[last, 1 + r, place] == level(p, b, j, r)
+            if same:
+                continue
+            if kept > 0 and p.steps[row, 0, j] <= p.at[SINCE]:
+                kept -= 1
+            into, place = p.blocks[kept // WIDTH, ROW], kept % WIDTH
+            p.steps[into, 0, place] = p.steps[row, 0, j]
+            for r in range(p.steps.shape[1] - 1):
+                p.steps[into, 1 + r, place] = level(p, b, j, r)
+            kept += 1
+    _count(p, kept)
+
+
+@no_refcount
+def _count(p: Profile, steps: int) -> None:
+    """So many steps fill the first blocks, with nothing to be added to their levels."""
+    p.at[BLOCKS], p.at[STEPS], p.at[ENOUGH] = (steps - 1) // WIDTH + 1, steps, 2 * steps + 4 * WIDTH
+    for b in range(p.at[BLOCKS]):
+        p.blocks[b, SIZE], p.blocks[b, FIRST] = min(steps - b * WIDTH, WIDTH), p.steps[p.blocks[b, ROW], 0, 0]
+        for r in range(p.steps.shape[1] - 1):
+            p.blocks[b, DUE + 3 * r] = 0
+        _measure(p, b)
+
+
+@no_refcount
+def _cut(p: Profile, time: int) -> int:
+    """Have a step begin at ``time``; its block."""
     b = block_of(p, time)
     i = step_of(p, b, time)
-    if p.times[p.row[b], i] == time:
-        return
-    if p.size[b] == WIDTH:
+    if p.steps[p.blocks[b, ROW], 0, i] == time:
+        return b
+    if p.blocks[b, SIZE] == WIDTH:
         _split(p, b)
-        if i >= p.size[b]:
-            i -= p.size[b]
+        if i >= p.blocks[b, SIZE]:
+            i -= p.blocks[b, SIZE]
             b += 1
-    row = p.row[b]
-    for j in range(p.size[b], i + 1, -1):
-        p.times[row, j] = p.times[row, j - 1]
-    p.times[row, i + 1] = time
-    for r in range(p.low.shape[1]):
-        for j in range(p.size[b], i, -1):
-            p.levels[row, r, j] = p.levels[row, r, j - 1]
-    p.size[b] += 1
-
-
-@inlined
-def _join(p: Profile, b: int, i: int) -> None:
-    """Remove step ``i`` of block ``b`` if it equals the one before."""
-    if b == 0 and i == 0:
-        return
-    c, k = (b, i - 1) if i else (b - 1, p.size[b - 1] - 1)
-    for r in range(p.low.shape[1]):
-        if p.levels[p.row[b], r, i] + p.due[b, r] != p.levels[p.row[c], r, k] + p.due[c, r]:
-            return
-    _remove_steps(p, b, i, _ONE)
-    if p.size[b] == 0:
-        _free(p, b)
-        return
-    if i == 0:
-        _measure(p, b)
-    if 4 * p.size[b] < WIDTH:
-        if b + 1 < p.number[0] and 2 * (p.size[b] + p.size[b + 1]) <= WIDTH:
-            _merge(p, b)
-        elif b and 2 * (p.size[b - 1] + p.size[b]) <= WIDTH:
-            _merge(p, b - 1)
-
-
-@inlined
-def _remove_steps(p: Profile, b: int, i: int, count: int) -> None:
-    row, size = p.row[b], p.size[b] - count
-    for j in range(i, size):
-        p.times[row, j] = p.times[row, j + count]
-    for r in range(p.low.shape[1]):
-        for j in range(i, size):
-            p.levels[row, r, j] = p.levels[row, r, j + count]
-    p.size[b] = size
-    p.first[b] = p.times[row, 0]
+    row = p.blocks[b, ROW]
+    for k in range(p.steps.shape[1]):
+        for j in range(p.blocks[b, SIZE], i, -1):
+            p.steps[row, k, j] = p.steps[row, k, j - 1]
+    p.steps[row, 0, i + 1] = time
+    p.blocks[b, SIZE] += 1
+    p.at[STEPS] += 1
+    return b
 
 
 @no_refcount
 def _measure(p: Profile, b: int) -> None:
     """Bring the least and the most of a block up to date."""
-    row = p.row[b]
-    for r in range(p.low.shape[1]):
-        low = high = p.levels[row, r, 0]
-        for j in range(1, p.size[b]):
-            low = min(low, p.levels[row, r, j])
-            high = max(high, p.levels[row, r, j])
-        p.low[b, r], p.high[b, r] = low + p.due[b, r], high + p.due[b, r]
+    row = p.blocks[b, ROW]
+    for r in range(p.steps.shape[1] - 1):
+        low = high = p.steps[row, 1 + r, 0]
+        for j in range(1, p.blocks[b, SIZE]):
+            low = min(low, p.steps[row, 1 + r, j])
+            high = max(high, p.steps[row, 1 + r, j])
+        p.blocks[b, LOW + 3 * r], p.blocks[b, HIGH + 3 * r] = (
+            low + p.blocks[b, DUE + 3 * r],
+            high + p.blocks[b, DUE + 3 * r],
+        )
 
 
 @no_refcount
 def _split(p: Profile, b: int) -> None:
-    _move_blocks(p, b + 1, b + 2)
-    p.number[1] -= 1
-    new, row, half = p.spare[p.number[1]], p.row[b], p.size[b] // 2
-    p.row[b + 1], p.size[b + 1] = new, p.size[b] - half
-    for j in range(p.size[b + 1]):
-        p.times[new, j] = p.times[row, half + j]
-    for r in range(p.low.shape[1]):
-        p.due[b + 1, r] = p.due[b, r]
-        for j in range(p.size[b + 1]):
-            p.levels[new, r, j] = p.levels[row, r, half + j]
-    p.size[b] = half
-    p.first[b + 1] = p.times[new, 0]
+    """Move half of the steps of a full block to a new one behind it."""
+    row, new, half = p.blocks[b, ROW], p.blocks[p.at[BLOCKS], ROW], WIDTH // 2
+    for other in range(p.at[BLOCKS], b, -1):
+        for column in range(p.blocks.shape[1]):
+            p.blocks[other, column] = p.blocks[other - 1, column]
+    p.at[BLOCKS] += 1
+    for k in range(p.steps.shape[1]):
+        for j in range(half):
+            p.steps[new, k, j] = p.steps[row, k, half + j]
+    p.blocks[b + 1, ROW], p.blocks[b + 1, FIRST] = new, p.steps[new, 0, 0]
+    p.blocks[b, SIZE] = p.blocks[b + 1, SIZE] = half
     _measure(p, b)
     _measure(p, b + 1)
-
-
-@no_refcount
-def _merge(p: Profile, b: int) -> None:
-    """Append the steps of block ``b + 1`` to block ``b``."""
-    row, other, size = p.row[b], p.row[b + 1], p.size[b]
-    for j in range(p.size[b + 1]):
-        p.times[row, size + j] = p.times[other, j]
-    for r in range(p.low.shape[1]):
-        more = p.due[b + 1, r] - p.due[b, r]
-        for j in range(p.size[b + 1]):
-            p.levels[row, r, size + j] = p.levels[other, r, j] + more
-        p.low[b, r] = min(p.low[b, r], p.low[b + 1, r])
-        p.high[b, r] = max(p.high[b, r], p.high[b + 1, r])
-    p.size[b] += p.size[b + 1]
-    _free(p, b + 1)
-
-
-@no_refcount
-def _free(p: Profile, b: int) -> None:
-    p.spare[p.number[1]] = p.row[b]
-    p.number[1] += 1
-    _move_blocks(p, b + 1, b)
-
-
-@no_refcount
-def _move_blocks(p: Profile, source: int, target: int) -> None:
-    """Have the blocks from ``source`` on stand from ``target`` on."""
-    count = p.number[0] - source
-    for k in range(count):
-        # Upwards the last one goes first, so that none is written over.
-        j = k if target < source else count - 1 - k
-        a, b = source + j, target + j
-        p.row[b], p.size[b], p.first[b] = p.row[a], p.size[a], p.first[a]
-        for r in range(p.low.shape[1]):
-            p.due[b, r], p.low[b, r], p.high[b, r] = p.due[a, r], p.low[a, r], p.high[a, r]
-    p.number[0] = target + count

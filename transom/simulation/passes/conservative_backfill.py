@@ -30,19 +30,10 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.noted_promises import note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import FREED, add, earliest, trim
-from transom.simulation.passes.conservative_plan import (
-    DEPTH,
-    OVERDUE,
-    Plan,
-    hold,
-    plan_afresh,
-    reserve,
-    settle,
-    withdraw,
-)
-from transom.simulation.passes.freed_room import enter_freed
-from transom.simulation.passes.service_plan import stays, use_limits
+from transom.simulation.passes.availability import FREED, SINCE, add, level_at
+from transom.simulation.passes.conservative_plan import DEPTH, OVERDUE, Plan, first_place, move
+from transom.simulation.passes.freed_room import close, earlier, enter_freed, may_move
+from transom.simulation.passes.service_plan import enter_known, stays, use_limits
 
 
 @compiled
@@ -53,8 +44,7 @@ def conservative_pass(s: State, p: Plan, picks: IntArray, modes: IntArray) -> tu
     keeps waiting or -1, the begin of its reservation or -1).
     """
     at, now = s.at, s.at[NOW]
-    trim(p.profile, now)
-    freed = now
+    p.profile.at[SINCE] = freed = now
     for k in range(at[ENDED]):
         job = s.ended[k]
         end = s.jobs[job, START] + s.jobs[job, WALLTIME]
@@ -64,40 +54,41 @@ def conservative_pass(s: State, p: Plan, picks: IntArray, modes: IntArray) -> tu
     at[ENDED] = 0
     overdue = at[RUNNING] > 0 and s.expected[0, 0] <= now
     if overdue or p.at[OVERDUE] or at[REPLAN]:
-        plan_afresh(s, p)
+        freed = now
+        enter_known(s, p.profile, p.asked)
+        for i in range(at[QUEUED]):
+            p.begin[s.queue[i]] = -1
     else:
         # Jobs that would run into a window are planned later than where they fit by numbers: they may move anywhere.
         enter_freed(p.freed, p.profile, now, freed if freed == now or at[LIMITS] == 0 else NEVER)
         for i in range(p.at[DEPTH], at[QUEUED]):  # others have come before these
             if p.begin[s.queue[i]] >= 0:
-                withdraw(s, p, s.queue[i])
+                move(s, p, s.queue[i], -1)
                 freed = NEVER
-        if freed > now:
-            settle(s, p)
+    # In the order of the queue reservations move into what has become free, until none can.
+    i = settled = 0
+    while freed > now and settled < at[QUEUED]:
+        job, begin = s.queue[i], p.begin[s.queue[i]]
+        i = i + 1 if i + 1 < at[QUEUED] else 0
+        settled += 1
+        if begin > now and may_move(p.freed, job, begin):
+            begin = earlier(p.freed, p.profile, s.jobs, job, begin)
+        if begin < p.begin[job]:
+            settled = 0
+            move(s, p, job, begin)
+    close(p.freed)
+    held, free = 0, level_at(p.profile, now, 0)
+    for i in range(at[QUEUED]):
+        job, limit = s.queue[i], NEVER if held < p.at[DEPTH] else now + 1
+        if p.begin[job] < 0 and (limit == NEVER or s.jobs[job, DEMAND] <= free):
+            begin = first_place(s, p, job, limit)
+            if begin < limit or limit == NEVER:
+                move(s, p, job, begin)
+                free = level_at(p.profile, now, 0)
+        held += p.begin[job] > now
     p.at[OVERDUE] = overdue
     at[REPLAN] = 0
-    _reserve(s, p)
     return _start_due(s, p, picks, modes, overdue)
-
-
-@no_refcount
-def _reserve(s: State, p: Plan) -> None:
-    """Reserve for the first jobs that hold no reservation, and for those of the others that can start now."""
-    now, held, i = s.at[NOW], 0, 0
-    while held < p.at[DEPTH] and i < s.at[QUEUED]:
-        job = s.queue[i]
-        if p.begin[job] < 0:
-            reserve(s, p, job)
-        held += p.begin[job] > now
-        i += 1
-    level = p.profile.levels[p.profile.row[0], 0, 0] + p.profile.due[0, 0]
-    for k in range(i, s.at[QUEUED]):
-        job = s.queue[k]
-        if s.jobs[job, DEMAND] > level or (s.at[LIMITS] > 0 and not stays(s.jobs, s.at, job)):
-            continue
-        if earliest(p.profile, s.jobs, job, now, now + 1, NEVER) == now:
-            hold(s, p, job, now)
-            level -= s.jobs[job, DEMAND]
 
 
 @no_refcount

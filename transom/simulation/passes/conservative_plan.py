@@ -9,7 +9,6 @@ import numpy as np
 from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import (
-    CHANGES,
     DEMAND,
     HELD,
     LIMITS,
@@ -23,16 +22,9 @@ from transom.simulation.core.events import (
     State,
 )
 from transom.simulation.core.noted_promises import Noted, new_noted
-from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, clear, earliest, new_profile
-from transom.simulation.passes.freed_room import (
-    Freed,
-    close_all,
-    earlier,
-    enter_freed,
-    may_move,
-    new_freed,
-)
-from transom.simulation.passes.service_plan import enter_changes, next_release, stays
+from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, earliest, new_profile
+from transom.simulation.passes.freed_room import Freed, enter_freed, new_freed
+from transom.simulation.passes.service_plan import enter_known, next_instant, stays
 
 DEPTH, OVERDUE = range(2)
 
@@ -75,79 +67,30 @@ def new_plan(state: State, recorded: bool = False, depth: int | None = None) -> 
 
 
 @no_refcount
-def reserve(s: State, p: Plan, job: int) -> None:
-    """Reserve for a job from the first instant on at which it fits."""
-    now = s.at[NOW]
-    begin = earliest(p.profile, s.jobs, job, now, NEVER, NEVER)
-    if begin == now and s.at[LIMITS] > 0 and not stays(s.jobs, s.at, job):
-        begin = earliest(p.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
-    hold(s, p, job, begin)
+def move(s: State, p: Plan, job: int, begin: int) -> None:
+    """Reserve for a job from ``begin`` on, earlier than before if at all; -1 takes the reservation back.
 
-
-@no_refcount
-def hold(s: State, p: Plan, job: int, begin: int) -> None:
-    """Reserve for a job from ``begin`` on."""
+    What it held and holds again stays as it is.
+    """
+    old, length = p.begin[job], s.jobs[job, WALLTIME]
     p.begin[job] = begin
-    if begin < NEVER:  # where nodes are out of service, some jobs fit never
-        add(p.profile, s.jobs, job, begin, begin + s.jobs[job, WALLTIME], TAKEN)
     if begin > s.at[NOW]:
         s.jobs[job, HELD] = 1
+    if 0 <= begin < NEVER:  # where nodes are out of service, some jobs fit never
+        add(p.profile, s.jobs, job, begin, min(begin + length, old if old >= 0 else NEVER), TAKEN)
+    if 0 <= old < NEVER:
+        since = old if begin < 0 else max(old, begin + length)
+        add(p.profile, s.jobs, job, since, old + length, FREED)
+        enter_freed(p.freed, p.profile, since, old + length)
 
 
 @no_refcount
-def withdraw(s: State, p: Plan, job: int) -> None:
-    """Take back the reservation of a job that goes on waiting."""
-    begin = p.begin[job]
-    p.begin[job] = -1
-    if begin < NEVER:
-        free(s, p, job, begin, begin + s.jobs[job, WALLTIME])
-
-
-@no_refcount
-def free(s: State, p: Plan, job: int, begin: int, end: int) -> None:
-    """What a job asks for is free in ``[begin, end)``."""
-    if begin < end:
-        add(p.profile, s.jobs, job, begin, end, FREED)
-        enter_freed(p.freed, p.profile, begin, end)
-
-
-@no_refcount
-def settle(s: State, p: Plan) -> None:
-    """Move reservations forward into what has become free, in the order of the queue, until none can move."""
-    i = settled = 0
-    while settled < s.at[QUEUED]:
-        job = s.queue[i]
-        i = i + 1 if i + 1 < s.at[QUEUED] else 0
-        settled += 1
-        old = new = p.begin[job]
-        if old > s.at[NOW] and may_move(p.freed, job, old):
-            new = earlier(p.freed, p.profile, s.jobs, job, old)
-        if new < old:
-            settled = 0
-            # Where it slides, what it held and holds again stays as it is.
-            p.begin[job] = new
-            add(p.profile, s.jobs, job, new, min(old, new + s.jobs[job, WALLTIME]), TAKEN)
-            if old < NEVER:
-                free(s, p, job, max(old, new + s.jobs[job, WALLTIME]), old + s.jobs[job, WALLTIME])
-    close_all(p.freed)
-
-
-@no_refcount
-def plan_afresh(s: State, p: Plan) -> None:
-    """Take all reservations back: what is free follows from running jobs and from known outages alone."""
-    _clear_to_running(s, p)
-    for i in range(s.at[QUEUED]):
-        p.begin[s.queue[i]] = -1
-    if s.at[CHANGES] > 0:
-        enter_changes(p.profile, s.at, p.asked)
-
-
-@no_refcount
-def _clear_to_running(s: State, p: Plan) -> None:
-    now = s.at[NOW]
-    clear(p.profile, now, s.free)
-    for i in range(s.at[RUNNING]):
-        add(p.profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+def first_place(s: State, p: Plan, job: int, limit: int) -> int:
+    """The first instant before ``limit`` at which a job without a reservation fits; ``limit`` if there is none."""
+    begin = earliest(p.profile, s.jobs, job, s.at[NOW], limit, NEVER)
+    if begin == s.at[NOW] and s.at[LIMITS] > 0 and not stays(s.jobs, s.at, job):
+        begin = earliest(p.profile, s.jobs, job, next_instant(s.expected, s.at, 0, 0), limit, NEVER)
+    return begin
 
 
 @compiled
@@ -160,12 +103,12 @@ def restore_plan(s: State, p: Plan, begin: IntArray) -> None:
     p : a new plan.
     begin : when each job is to start, -1 where none is reserved for it, shape ``(jobs,)``.
     """
-    _clear_to_running(s, p)
+    enter_known(s, p.profile, p.asked)
     wake = NEVER
     for i in range(s.at[QUEUED]):
         job = s.queue[i]
         if begin[job] >= 0:
-            hold(s, p, job, begin[job])
+            move(s, p, job, begin[job])
             wake = min(wake, begin[job])
     s.at[WAKE] = min(s.at[WAKE], wake)
     s.at[REPLAN] = s.at[RUNNING] > 0 and s.expected[0, 0] < s.at[NOW]  # behind a job past its walltime

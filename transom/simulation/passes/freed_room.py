@@ -16,7 +16,22 @@ import numpy as np
 from transom._system.compiling import inlined, no_refcount
 from transom.models.arrays import IntArray
 from transom.simulation.core.events import DEMAND, NEVER, WALLTIME
-from transom.simulation.passes.availability import Profile, block_of, earliest, fit_of_block, fits_step, step_of
+from transom.simulation.passes.availability import (
+    BLOCKS,
+    FIRST,
+    HIGH,
+    LOW,
+    ROW,
+    SINCE,
+    SIZE,
+    Profile,
+    block_of,
+    earliest,
+    fit_of_block,
+    fits_step,
+    level,
+    step_of,
+)
 
 CLASSES = 64
 """Requests of nodes and walltimes that are distinguished, at most; others count as the next smaller one."""
@@ -73,7 +88,7 @@ def _least_of_classes(values: IntArray) -> IntArray:
 
 
 @no_refcount
-def close_all(f: Freed) -> None:
+def close(f: Freed) -> None:
     """No job can jump."""
     for place in range(f.at[OPEN] * len(f.walltimes)):
         f.first[place] = NEVER
@@ -92,13 +107,13 @@ def enter_freed(f: Freed, p: Profile, begin: int, end: int) -> None:
     b, c = block_of(p, begin - 1), block_of(p, begin)
     i, k = step_of(p, b, begin - 1), step_of(p, c, begin)
     most = 0
-    while c < p.number[0] and p.first[c] < end:
-        if c + 1 < p.number[0] and p.first[c + 1] <= end and k == 0:
-            most, k = max(most, p.high[c, 0]), p.size[c]
-        while k < p.size[c] and p.times[p.row[c], k] < end:
-            most = max(most, p.levels[p.row[c], 0, k] + p.due[c, 0])
+    while c < p.at[BLOCKS] and p.blocks[c, FIRST] < end:
+        if c + 1 < p.at[BLOCKS] and p.blocks[c + 1, FIRST] <= end and k == 0:
+            most, k = max(most, p.blocks[c, HIGH]), p.blocks[c, SIZE]
+        while k < p.blocks[c, SIZE] and p.steps[p.blocks[c, ROW], 0, k] < end:
+            most = max(most, level(p, c, k, 0))
             k += 1
-        if k < p.size[c]:
+        if k < p.blocks[c, SIZE]:
             break
         c += 1
         k = 0
@@ -109,28 +124,28 @@ def enter_freed(f: Freed, p: Profile, begin: int, end: int) -> None:
     f.at[OPEN] = max(f.at[OPEN], top)
     for size in range(top - 1, -1, -1):
         nodes = f.nodes[size]
-        while since > begin - f.at[LONGEST] and p.first[0] < since:
-            if i == p.size[b] - 1 and p.low[b, 0] >= nodes:
+        while since > begin - f.at[LONGEST] and p.at[SINCE] < since:
+            if i == p.blocks[b, SIZE] - 1 and p.blocks[b, LOW] >= nodes:
                 i = 0
-            if p.levels[p.row[b], 0, i] + p.due[b, 0] < nodes:
+            if level(p, b, i, 0) < nodes:
                 break
-            since = p.times[p.row[b], i]
+            since = max(p.steps[p.blocks[b, ROW], 0, i], p.at[SINCE])
             i -= 1
             if i < 0 and b > 0:
                 b -= 1
-                i = p.size[b] - 1
+                i = p.blocks[b, SIZE] - 1
         while until - since < f.at[LONGEST]:
-            if k == 0 and c < p.number[0] and p.low[c, 0] >= nodes:
+            if k == 0 and c < p.at[BLOCKS] and p.blocks[c, LOW] >= nodes:
                 c += 1
                 continue
-            if c == p.number[0]:
+            if c == p.at[BLOCKS]:
                 until = NEVER
                 break
-            until = max(until, p.times[p.row[c], k])
-            if p.levels[p.row[c], 0, k] + p.due[c, 0] < nodes:
+            until = max(until, p.steps[p.blocks[c, ROW], 0, k])
+            if level(p, c, k, 0) < nodes:
                 break
             k += 1
-            if k == p.size[c]:
+            if k == p.blocks[c, SIZE]:
                 c += 1
                 k = 0
         while spans < len(f.walltimes) and f.walltimes[spans] <= until - since:
@@ -156,7 +171,7 @@ def earlier(f: Freed, p: Profile, jobs: IntArray, job: int, begin: int) -> int:
     place, limit = f.jobs[job, PLACE], begin - f.jobs[job, LENGTH] + 1
     f.jobs[job, SEEN] = f.at[CHANGE]
     if f.first[place] < limit:
-        found = earliest(p, jobs, job, max(f.first[place], p.first[0]), limit, NEVER)
+        found = earliest(p, jobs, job, max(f.first[place], p.at[SINCE]), limit, NEVER)
         place, end = f.jobs[job, LONGER], (place // len(f.walltimes) + 1) * len(f.walltimes)
         while place < end and f.first[place] < found:
             f.first[place] = found
@@ -174,14 +189,14 @@ def _free_since(p: Profile, jobs: IntArray, job: int, until: int) -> int:
     b = block_of(p, until - 1)
     i = step_of(p, b, until - 1)
     since = until
-    while b >= 0:
+    while since > p.at[SINCE]:
         if fit_of_block(p, jobs, job, b) > 0:
-            since = p.first[b]
+            since = p.blocks[b, FIRST]
         else:
             for j in range(i, -1, -1):
-                if not fits_step(p, jobs, job, b, p.row[b], j):
-                    return since
-                since = p.times[p.row[b], j]
+                if not fits_step(p, jobs, job, b, j):
+                    return int(max(since, p.at[SINCE]))
+                since = p.steps[p.blocks[b, ROW], 0, j]
         b -= 1
-        i = p.size[b] - 1
-    return since
+        i = p.blocks[b, SIZE] - 1
+    return int(p.at[SINCE])

@@ -19,8 +19,9 @@ from transom.simulation.core.events import (
     NOW,
     RUNNING,
     WALLTIME,
+    State,
 )
-from transom.simulation.passes.availability import FREED, Profile, add
+from transom.simulation.passes.availability import FREED, Profile, add, clear
 
 
 @no_refcount
@@ -45,7 +46,7 @@ def shadow_beside_maintenance(
         extra[r] = free[r]
     shadow, i, c = NEVER, 0, 0
     while shadow == NEVER:
-        time = _next_instant(expected, at, i, c)
+        time = next_instant(expected, at, i, c)
         if time == NEVER:
             break
         while i < at[RUNNING] and max(expected[i, 0], at[NOW] + 1) == time:
@@ -71,8 +72,11 @@ def shadow_beside_maintenance(
 
 
 @no_refcount
-def _next_instant(expected: IntArray, at: IntArray, i: int, c: int) -> int:
-    """The next instant at which something becomes free or service changes, after the first ``i`` and ``c`` of them."""
+def next_instant(expected: IntArray, at: IntArray, i: int, c: int) -> int:
+    """The next instant at which something becomes free or service changes, after the first ``i`` and ``c`` of them.
+
+    A job for which too few idle nodes stay in service may fit then.
+    """
     time = NEVER
     if i < at[RUNNING]:
         time = max(expected[i, 0], at[NOW] + 1)
@@ -87,7 +91,7 @@ def _stays_free(
 ) -> bool:
     """Whether the nodes of a job stay free from ``begin`` on, when ``level`` are, for its walltime."""
     while True:
-        time = _next_instant(expected, at, i, c)
+        time = next_instant(expected, at, i, c)
         if time >= begin + jobs[head, WALLTIME]:
             return True
         while i < at[RUNNING] and max(expected[i, 0], at[NOW] + 1) == time:
@@ -113,14 +117,19 @@ def _level_at(jobs: IntArray, expected: IntArray, at: IntArray, time: int, level
 
 
 @no_refcount
-def enter_changes(profile: Profile, at: IntArray, row: IntArray) -> None:
-    """Enter the known changes of what is in service into a free profile.
+def enter_known(s: State, profile: Profile, row: IntArray) -> None:
+    """Make a free profile of what is free now, of running jobs and of the known changes of what is in service.
 
-    ``row`` ``(1, DEMAND + A)`` is scratch: a job that asks for nothing, before and after.
+    Of the state's amounts, those that the profile has. A job past its walltime ends the next second. ``row``
+    ``(1, DEMAND + A)`` is scratch: a job that asks for nothing, before and after.
     """
-    for c in range(at[CHANGES]):
-        row[0, DEMAND] = at[COUNTERS + 2 * c + 1]
-        add(profile, row, 0, at[COUNTERS + 2 * c], NEVER, FREED)
+    now = s.at[NOW]
+    clear(profile, now, s.free)
+    for i in range(s.at[RUNNING]):
+        add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
+    for c in range(s.at[CHANGES]):
+        row[0, DEMAND] = s.at[COUNTERS + 2 * c + 1]
+        add(profile, row, 0, s.at[COUNTERS + 2 * c], NEVER, FREED)
     row[0, DEMAND] = 0
 
 
@@ -141,9 +150,3 @@ def use_limits(jobs: IntArray, at: IntArray, job: int) -> None:
         limit = COUNTERS + 2 * at[CHANGES] + 2 * k
         if at[NOW] + jobs[job, WALLTIME] > at[limit]:
             at[limit + 1] -= jobs[job, DEMAND]
-
-
-@no_refcount
-def next_release(expected: IntArray, at: IntArray) -> int:
-    """When a job for which too few idle nodes stay in service may fit: as a job ends or nodes come or go."""
-    return _next_instant(expected, at, 0, 0)

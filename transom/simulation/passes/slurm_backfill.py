@@ -40,11 +40,11 @@ from transom.simulation.core.events import (
     occupy,
 )
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
-from transom.simulation.passes.availability import TAKEN, Profile, add, block_of, earliest, step_of
+from transom.simulation.passes.availability import TAKEN, Profile, add, earliest, level_at
 from transom.simulation.passes.easy_backfill import fits
 from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
-from transom.simulation.passes.service_plan import next_release
+from transom.simulation.passes.service_plan import next_instant
 from transom.simulation.passes.shared_nodes import SharedNodes, count_taken, fits_on_nodes, take_nodes
 from transom.simulation.passes.slurm_limits import Limits, allowed, count_held, hold
 from transom.simulation.passes.slurm_nodes import (
@@ -179,7 +179,7 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
             start = earliest(t.profile, s.jobs, job, now, NEVER, NEVER)
             if start == now and (s.at[CHANGES] > 0 or len(t.shared.free) > 0) and not _fits(s, t, job):
                 # The idle nodes leave too soon, or none of them has room.
-                start = earliest(t.profile, s.jobs, job, next_release(s.expected, s.at), NEVER, NEVER)
+                start = earliest(t.profile, s.jobs, job, next_instant(s.expected, s.at, 0, 0), NEVER, NEVER)
         starts = start == now and (single or _fits(s, t, job))
         if starts:
             t.picks[count], t.modes[count] = i, RESERVED if head < 0 and s.jobs[job, HELD] else BACKFILLED
@@ -269,11 +269,7 @@ def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) 
     """Take what a reservation holds from its rounded start to the real one."""
     if rounded >= start:
         return
-    p = t.profile
-    b, c = block_of(p, rounded), block_of(p, start)
-    i, k = step_of(p, b, rounded), step_of(p, c, start)
-    for r in range(p.low.shape[1]):
-        level = p.levels[p.row[b], r, i] + p.due[b, r]
-        coming = p.levels[p.row[c], r, k] + p.due[c, r] - level
+    for r in range(t.profile.steps.shape[1] - 1):
+        coming = level_at(t.profile, start, r) - level_at(t.profile, rounded, r)
         t.early[0, DEMAND + r] = max(jobs[job, DEMAND + r] - max(coming, 0), 0)
-    add(p, t.early, 0, rounded, start, TAKEN)
+    add(t.profile, t.early, 0, rounded, start, TAKEN)

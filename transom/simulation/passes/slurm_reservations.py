@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from transom._system.compiling import no_refcount
 from transom.models.arrays import BoolArray, IntArray
-from transom.simulation.core.events import CHANGES, DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
+from transom.simulation.core.events import DEMAND, NEVER, NOW, RUNNING, WALLTIME, State
 from transom.simulation.passes.availability import FREED, Profile, add, clear, earliest
-from transom.simulation.passes.service_plan import enter_changes, next_release
+from transom.simulation.passes.service_plan import enter_known, next_instant
 from transom.simulation.passes.shared_nodes import SharedNodes, fits_on_nodes
 
 ORDINARY, NONE = -1, -2
@@ -52,15 +52,11 @@ def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> N
     A job past its walltime ends the next second.
     """
     now, amounts = s.at[NOW], len(q.base) - len(q.end)
+    if len(q.end) == 0:
+        enter_known(s, profile, asked)
+        return
     for r in range(amounts):
         q.base[r] = s.free[r]
-    if len(q.end) == 0:
-        clear(profile, now, q.base)
-        for i in range(s.at[RUNNING]):
-            add(profile, s.jobs, s.expected[i, 1], max(s.expected[i, 0], now + 1), NEVER, FREED)
-        if s.at[CHANGES] > 0:
-            enter_changes(profile, s.at, asked)
-        return
     for k in range(len(q.end)):
         q.base[amounts + k] = 0
     coming = 0
@@ -141,7 +137,9 @@ def earliest_of(
         if start == now:
             _open_nodes(s, q, shared, job, k)
             if not fits_on_nodes(shared, job):  # until one ends, or a reservation begins or ends
-                start = _earliest_in(q, profile, asked, job, k, min(next_release(s.expected, s.at), next_change(s, q)))
+                start = _earliest_in(
+                    q, profile, asked, job, k, min(next_instant(s.expected, s.at, 0, 0), next_change(s, q))
+                )
         if start < begin and (k == ORDINARY or start < q.end[k]):
             best, begin = k, start
     ask(s, q, asked, job, best)
