@@ -41,8 +41,8 @@ def headed(spec: str) -> tuple[str, str, str]:
 
 
 def is_path(name: str) -> bool:
-    """Whether the first part of a specification is the path of a file rather than a name."""
-    return "/" in name or name.endswith(".py")
+    """Whether the first part of a specification is the path of a file, which holds no ``=``, rather than a name."""
+    return ("/" in name or name.endswith(".py")) and "=" not in name
 
 
 def names_a_file(name: str) -> bool:

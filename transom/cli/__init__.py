@@ -57,7 +57,9 @@ def run(arguments: Sequence[str]) -> int:
         # The parser may turn Ctrl-C into a status of its own.
         return _interrupted() if status == _CTRL_C else status if isinstance(status, int) else 0
     except TransomError as error:
-        return _fail(str(error))
+        from transom.cli.output.recognised import recognised
+
+        return _fail(str(error) + recognised(str(error), arguments))
     except KeyboardInterrupt:
         return _interrupted()
     except BrokenPipeError:
