@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bench.faulty import faulty_solvers, knapsack  # noqa: F401  (a fixture)
 from transom.bench.plan import instances
+from transom.bench.plan.contents import read_contents
 from transom.bench.plan.instances import read_set
 from transom.bench.plan.plan import InstanceSet, Plan, TraceSet
 from transom.bench.plan.task import Task
@@ -87,7 +88,7 @@ def test_every_combination_once(
     assert len(list(groupby(run.label for run in runs))) == taken  # an instance after the other
     counted = dry_run(plan)
     assert counted.runs() == len(runs)
-    assert counted.instances == {"ten": taken}
+    assert counted.contents.instances == {"ten": taken}
     assert counted.seconds(grace=2.0) == pytest.approx(sum(run.seconds - run.grace + 2.0 for run in runs))
 
 
@@ -110,8 +111,9 @@ def test_instances_are_read_once(files: Path, monkeypatch: pytest.MonkeyPatch) -
     read: list[InstanceSet] = []
     monkeypatch.setattr(instances, "read_set", lambda each: read.append(each) or read_set(each))  # type: ignore[func-returns-value]
     plan = Plan(instances=(ten(files),), solvers=("greedy", "dp"))
-    planned = dry_run(plan, keep=True)
-    assert len(list(expand_plan(plan, planned=planned))) == planned.runs() == 20
+    contents = read_contents(plan)
+    planned = dry_run(plan, contents=contents)
+    assert len(list(expand_plan(plan, contents=contents))) == planned.runs() == 20
     assert len(list(expand_plan(plan))) == 20
     assert len(read) == 2  # by each of both plans
 
@@ -153,14 +155,17 @@ def test_instances_of_recipes_are_counted_without_being_made() -> None:
         solvers=("greedy", "best-fit"),
         seeds=(0, 1),
     )
-    counted, exact = dry_run(plan, make=False), dry_run(plan)
-    assert (counted.groups, counted.unsupported) == (exact.groups, exact.unsupported)
-    assert counted.instances == exact.instances
-    assert counted.instances == {"made": 3, "all of them": 7, "any rule": 2, "static": 2, "workload": 1}
-    assert (counted.unmade, exact.unmade) == (3 + 7 + 2 + 1, 0)  # the rule of the other set is known when it is made
+    counted, exact = dry_run(plan, contents=read_contents(plan, make=False)), dry_run(plan)
+    assert (counted.groups, counted.contents.unsupported) == (exact.groups, exact.contents.unsupported)
+    assert counted.contents.instances == exact.contents.instances
+    assert counted.contents.instances == {"made": 3, "all of them": 7, "any rule": 2, "static": 2, "workload": 1}
+    assert (counted.contents.unmade, exact.contents.unmade) == (
+        3 + 7 + 2 + 1,
+        0,
+    )  # the rule of the other set is known when it is made
     wrong = InstanceSet(name="wrong", generate="knapsack", parameters={"itmes": 12})
     with pytest.raises(SpecError, match="wrong: unknown parameter of recipe 'knapsack': 'itmes'"):
-        dry_run(Plan(instances=(wrong,), solvers=("greedy",)), make=False)
+        read_contents(Plan(instances=(wrong,), solvers=("greedy",)), make=False)
 
 
 def test_solvers_meet_the_kinds_that_they_take(files: Path) -> None:
@@ -169,7 +174,7 @@ def test_solvers_meet_the_kinds_that_they_take(files: Path) -> None:
     counted = dry_run(plan)
     kinds = {(share.name, share.problem): share.runs() for share in counted.groups}
     assert kinds == {("greedy", "knapsack"): 10, ("best-fit", "scas"): 1, ("sa", "knapsack"): 10, ("sa", "scas"): 1}
-    assert {(each.name, each.problem, each.instances) for each in counted.unsupported} == {
+    assert {(each.name, each.problem, each.instances) for each in counted.contents.unsupported} == {
         ("greedy", "scas", 1),
         ("best-fit", "knapsack", 10),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -59,27 +58,6 @@ def instances_of(plan: Plan, make: bool = True) -> Iterator[Met]:
             seen[f"{kind} {digest}"] = shared.setdefault(specs, specs)
             left = [solver for solver in named if solver.spec not in before]
             yield Met(name, label, kind, model, problem, digest, left)
-
-
-class KeptInstances:
-    """Instances that have been read; their documents wait in a file without a name until their runs come."""
-
-    def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115  (it goes with this object)
-        self._ends: list[int] = [0]
-        self.met: list[Met] = []
-
-    def add(self, met: Met) -> None:
-        """Keep an instance."""
-        from transom.io import encode
-
-        self.met.append(met._replace(problem=None))
-        self._ends.append(self._ends[-1] + self._file.write(encode(met.problem)))
-
-    def document(self, number: int) -> msgspec.Raw:
-        """The document of an instance, by its place among ``met``."""
-        self._file.seek(self._ends[number])
-        return msgspec.Raw(self._file.read(self._ends[number + 1] - self._ends[number]))
 
 
 _Instance = tuple[str, str, type, Any, str]  # label, kind, model, problem (None if it is not made), digest

@@ -6,12 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from transom.bench.plan.contents import read_contents
 from transom.bench.plan.plan import Plan
 from transom.bench.plan.task import FAILED, Outcome, Row, Task
 from transom.bench.plan.tasks import DryRun, Known, State, dry_run, expand_plan
@@ -130,11 +130,10 @@ def run_plan(
     EngineError : runs cannot be carried out at all.
     """
     begun = perf_counter()
-    # A plan that does not stand should leave no folder behind.
-    planned = None if Path(folder).exists() else dry_run(plan, keep=True)
+    contents = read_contents(plan)  # a plan that does not stand should leave no folder behind
     with Store(folder) as store:
         known = states(store)
-        planned = planned or dry_run(plan, known, keep=True)
+        planned = dry_run(plan, known, contents)
         summary = Summary(planned, _to_do(planned, force, only))
         store.add_plan(plan)
         progress(summary)
@@ -151,7 +150,7 @@ def run_plan(
                     summary.renamed[kept.name, run.name] += 1
             return chosen
 
-        rows = engine.run(expand_plan(plan, wanted, planned))
+        rows = engine.run(expand_plan(plan, wanted, contents))
         try:
             for row in rows:
                 if row.key not in under_way:

@@ -38,12 +38,13 @@ def command(
     All files are read and all recipes checked, so that errors in the plan are reported here. With --out or --make the
     instances of recipes are generated as well, as bench run does.
     """
+    from transom.bench.plan.contents import read_contents
     from transom.bench.plan.tasks import dry_run
     from transom.cli.options.engine import default_workers
 
     chosen = plan_options.chosen_plan(plan, flags)
     if out is None:
-        planned = dry_run(chosen, make=make)
+        planned = dry_run(chosen, contents=read_contents(chosen, make))
     else:
         from transom.bench.run.running import states
         from transom.bench.store.index import ResultIndex
@@ -86,8 +87,8 @@ def _document(plan: Plan, planned: DryRun, workers: int) -> dict[str, Any]:
     return {
         "plan": plan.digest(),
         "name": plan.name,
-        "instances": planned.instances,
-        "unmade": planned.unmade,
+        "instances": planned.contents.instances,
+        "unmade": planned.contents.unmade,
         "runs": planned.runs(),
         "states": {state: planned.runs(state) for state in ("open", "done", "failed", "outdated")},
         "workers": workers,
@@ -95,7 +96,7 @@ def _document(plan: Plan, planned: DryRun, workers: int) -> dict[str, Any]:
         "seconds_with_grace": planned.seconds(grace=plan.grace) / workers,
         "seconds_open": planned.seconds("open") / workers,
         "shares": [{**asdict(group), "runs": group.runs()} for group in planned.groups],
-        "unsuited": [asdict(each) for each in planned.unsupported],
+        "unsuited": [asdict(each) for each in planned.contents.unsupported],
     }
 
 
@@ -115,14 +116,14 @@ def _print(plan: Plan, planned: DryRun, workers: int, stored: bool) -> None:
         rows.append(row)
     columns = ["set", "problem", "solver", "budgets", "runs", "at most", *["done", "failed"] * stored]
     print_table(plan.name, columns, rows, left=4)
-    sets = ", ".join(f"{name} {count:,}" for name, count in planned.instances.items())
+    sets = ", ".join(f"{name} {count:,}" for name, count in planned.contents.instances.items())
     print(f"instances: {sets}")
-    if planned.unmade:
-        note(f"{planned.unmade:,} of them are not generated yet: --make does so, and asks each solver about each")
+    if unmade := planned.contents.unmade:
+        note(f"{unmade:,} of them are not generated yet: --make does so, and asks each solver about each")
     idle = planned.idle()
     for name, reason in idle.items():
         print(f"{name} takes no instance of this plan: {reason}")
-    for each in planned.unsupported:
+    for each in planned.contents.unsupported:
         if each.name in idle:
             continue
         print(f"not applicable: {each.name} on {each.instances:,} x {each.problem} of {each.set}: {each.reason}")

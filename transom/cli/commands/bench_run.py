@@ -11,7 +11,7 @@ import typer
 from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import plans as plan_options
-from transom.cli.options.engine import Insecure, On, Protection, TlsCa, TlsCert, TlsKey, Workers, chosen_engine
+from transom.cli.options.engine import On, Protection, Workers, chosen_engine
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import note, print_json, print_table, progress
 from transom.cli.output.learned_policies import card_lines, print_cards
@@ -42,10 +42,7 @@ def command(
     flags: plan_options.Flags,
     on: On = "local",
     workers: Workers = None,
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    insecure: Insecure = False,
+    protection: Protection,
     force: Annotated[bool, typer.Option("--force", help="Repeat all runs.")] = False,
     only: Annotated[
         Only | None,
@@ -68,7 +65,7 @@ def command(
     if force and only is not None:
         raise SpecError("--force and --only do not go together")
     chosen = plan_options.chosen_plan(plan, flags)
-    engine = chosen_engine(on, workers, max(chosen.threads), Protection(tls_ca, tls_cert, tls_key, insecure))
+    engine = chosen_engine(on, workers, max(chosen.threads), protection)
     with progress(hidden=json and sys.stdout.isatty()) as bars:
         bar = bars.add_task("reading", total=None)
 
@@ -122,7 +119,7 @@ def _warn(summary: Summary) -> None:
     for name, reason in idle.items():
         note(f"{name} takes no instance of this plan: {reason}")
     unsupported: dict[str, dict[str, None]] = {}
-    for each in summary.dry_run.unsupported:
+    for each in summary.dry_run.contents.unsupported:
         if each.name not in idle:
             unsupported.setdefault(each.name, {})[each.set] = None
     if unsupported:
@@ -187,5 +184,5 @@ def _document(summary: Summary) -> dict[str, Any]:
             {"name": name, "outcome": outcome, "cause": cause, "runs": count}
             for (name, outcome, cause), count in summary.failures.items()
         ],
-        "unsuited": [asdict(each) for each in summary.dry_run.unsupported],
+        "unsuited": [asdict(each) for each in summary.dry_run.contents.unsupported],
     }

@@ -24,19 +24,6 @@ On = Annotated[
         "lsf). See docs/scale-out.md.",
     ),
 ]
-TlsCa = Annotated[
-    Path | None, typer.Option("--tls-ca", metavar="FILE", help="Dask over TLS: certificate of the authority (PEM).")
-]
-TlsCert = Annotated[
-    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Dask over TLS: certificate of this machine (PEM).")
-]
-TlsKey = Annotated[
-    Path | None, typer.Option("--tls-key", metavar="FILE", help="Dask over TLS: key of that certificate (PEM).")
-]
-Insecure = Annotated[
-    bool,
-    typer.Option("--insecure", help="Allow unencrypted connections to other machines, in a trusted network."),
-]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -48,7 +35,7 @@ Workers = Annotated[
 ]
 
 
-def chosen_engine(on: str, workers: int | None, threads: int, protection: Protection | None = None) -> Engine:
+def chosen_engine(on: str, workers: int | None, threads: int, protection: Protection) -> Engine:
     """The engine that ``--on`` names.
 
     Parameters
@@ -66,11 +53,11 @@ def chosen_engine(on: str, workers: int | None, threads: int, protection: Protec
     if on == "local":
         from transom.bench.run.local_engine import LocalEngine
 
-        (protection or Protection()).refuse(on)
+        protection.refuse(on)
         return LocalEngine(workers or default_workers(threads))
     from transom.bench.run.dask_engine import DaskEngine
 
-    return DaskEngine(chosen_cluster(on, workers, threads, protection or Protection()))
+    return DaskEngine(chosen_cluster(on, workers, threads, protection))
 
 
 def chosen_cluster(on: str, workers: int | None, threads: int, protection: Protection) -> Cluster:
@@ -90,12 +77,22 @@ def chosen_cluster(on: str, workers: int | None, threads: int, protection: Prote
 
 
 class Protection(NamedTuple):
-    """The options ``--tls-ca``, ``--tls-cert``, ``--tls-key`` and ``--insecure``."""
+    """The options that say how what travels to other machines is protected."""
 
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    insecure: bool = False
+    tls_ca: Annotated[
+        Path | None, typer.Option("--tls-ca", metavar="FILE", help="Dask over TLS: certificate of the authority (PEM).")
+    ] = None
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option("--tls-cert", metavar="FILE", help="Dask over TLS: certificate of this machine (PEM)."),
+    ] = None
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Dask over TLS: key of that certificate (PEM).")
+    ] = None
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure", help="Allow unencrypted connections to other machines, in a trusted network."),
+    ] = False
 
     def refuse(self, on: str) -> None:
         """Say no to them where nothing travels.
@@ -119,13 +116,13 @@ class Protection(NamedTuple):
         from transom.bench.run.dask_security import Certificates
         from transom.errors import SpecError
 
-        if self.ca is None and self.cert is None and self.key is None:
+        if not (self.tls_ca or self.tls_cert or self.tls_key):
             return None
-        if self.ca is None or self.cert is None or self.key is None:
+        if self.tls_ca is None or self.tls_cert is None or self.tls_key is None:
             raise SpecError("--tls-ca, --tls-cert and --tls-key are given together")
         if self.insecure:
             raise SpecError("either certificates or --insecure")
-        return Certificates(self.ca, self.cert, self.key)
+        return Certificates(self.tls_ca, self.tls_cert, self.tls_key)
 
 
 def default_workers(threads: int) -> int:

@@ -9,7 +9,8 @@ import typer
 
 from transom._system.wording import counted
 from transom.cli.options import common as options
-from transom.cli.options.engine import Insecure, Protection, TlsCa, TlsCert, TlsKey, chosen_cluster
+from transom.cli.options.engine import Protection, chosen_cluster
+from transom.cli.options.structs import with_structs
 from transom.cli.output.console import check_folder, note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from transom.generate.dataset.index import DatasetIndex
 
 
+@with_structs
 def command(
     plan: Annotated[Path | None, typer.Argument(help="The plan: a TOML file (docs/datasets.md).")] = None,
     out: Annotated[
@@ -35,10 +37,8 @@ def command(
             "must see --out under the same path.",
         ),
     ] = "local",
-    tls_ca: TlsCa = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    insecure: Insecure = False,
+    *,
+    protection: Protection,
     force: Annotated[
         bool, typer.Option("--force", help="Generate everything again, and replace a data set of another plan.")
     ] = False,
@@ -70,7 +70,7 @@ def command(
         def report(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        mapping = _mapping(on, workers, Protection(tls_ca, tls_cert, tls_key, insecure))
+        mapping = _mapping(on, workers, protection)
         index = make_dataset(source, out, mapping, force, report, lambda size: note(f"{out}: {size}"))
     _print(index, out, json)
 
