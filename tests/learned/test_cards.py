@@ -15,7 +15,6 @@ from transom.cli import run
 from transom.errors import DocumentError
 from transom.learned import checkpoints
 from transom.learned.checkpoints import load
-from transom.learned.repair.networks import NETWORKS, shapes
 
 SHIPPED = checkpoints.shipped_names()
 
@@ -167,14 +166,3 @@ def test_commands_refuse_a_changed_card_in_one_line(
         err = err.splitlines()[-1]
         assert err.startswith("error: ")
         assert re.search("card: |was (trained|made) for (another|a) cluster|for observations", err), err
-
-
-@pytest.mark.parametrize("rows", [4, 5])
-@pytest.mark.parametrize("name", NETWORKS)
-def test_shapes_of_networks_are_those_of_the_library(name: str, rows: int) -> None:
-    pytest.importorskip("torch", reason="needs the extra 'learned'")
-    from transom.learned.repair.networks import network, weights_of
-
-    for outputs in (1, 100):
-        made = weights_of(network(name, rows, outputs))
-        assert shapes(name, rows, outputs) == {key: array.shape for key, array in made.items()}

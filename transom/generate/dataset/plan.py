@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
+from transom._system.settings import Natural, Positive, Share
 from transom.errors import DocumentError, SpecError
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.recipes import file_of, recipe, rooted
@@ -20,9 +21,6 @@ from transom.rng import stream
 
 FORMAT = "transom/dataset/1"
 
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Splits = dict[str, Natural | Share]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

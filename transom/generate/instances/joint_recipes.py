@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from transom._system.settings import Natural, Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
-from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models import FatTree, Joint
 from transom.rng import stream
 

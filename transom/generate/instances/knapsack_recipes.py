@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import msgspec
 
 from transom import registry
+from transom._system.settings import Positive
 from transom._system.wording import digits
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.windows import window_knapsacks
-from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
+from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.models import Knapsack
 from transom.registry import unknown
 from transom.rng import stream

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
+from transom._system.settings import Natural, Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.placements import (
@@ -15,7 +16,6 @@ from transom.generate.instances.placements import (
     replayed_windows,
     uniform_placement,
 )
-from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models import Placement
 from transom.models.placement import OBJECTIVES
 from transom.registry import unknown

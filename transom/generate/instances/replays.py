@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
+from transom._system.settings import Positive
 from transom.errors import SpecError
 from transom.generate.demands.laws import Column
 from transom.generate.demands.resources import Provision, Resource, parse_resources, provide
 from transom.generate.instance_generator import InstanceGenerator, about
-from transom.generate.workload.workload_recipe import Positive, WorkloadRecipe
+from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
 from transom.simulation.core.site_order import load_rule

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from transom._system.settings import Natural, Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.replays import ReplayRecipe
 from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
-from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.io.objective_names import named_terms
 from transom.models import Cluster, Selection
 from transom.registry import unknown

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from transom import registry
+from transom._system.settings import Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.fragmented import Fragments, fragmented_allocation, uniform_sizes
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
-from transom.generate.workload.workload_recipe import Positive
 from transom.io import PeriodWindow
 from transom.models import Allocation, FatTree, HopCost
 from transom.models.allocation import RULES, Rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transom._system.settings import Positive
 from transom.generate.instances.replays import ReplayRecipe
-from transom.generate.workload.workload_recipe import Positive
 from transom.models import Window
 from transom.simulation import Schedule
 from transom.simulation.snapshots import snapshots

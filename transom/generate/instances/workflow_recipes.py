@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
+from transom._system.settings import Natural, Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator, about
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, Runtimes, random_workflow
-from transom.generate.workload.workload_recipe import Natural, Positive
 from transom.models.workflow import Workflow
 from transom.reductions.joining import joined
 from transom.registry import unknown

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from transom._system.settings import Share, check_settings
 from transom.errors import SpecError
 from transom.generate.memory import JOB, check_memory
 from transom.models import Cluster, JobTable
@@ -59,11 +60,11 @@ class LublinModel:
     SpecError : a share does not lie in [0, 1], or a shape, scale or limit is not positive.
     """
 
-    serial: float = 0.244
-    power2: float = 0.576
+    serial: Share = 0.244
+    power2: Share = 0.576
     size_low: float = 0.8
     size_bend: float = 2.5
-    size_first: float = 0.86
+    size_first: Share = 0.86
     runtime_short: tuple[float, float] = (4.2, 0.94)
     runtime_long: tuple[float, float] = (312.0, 0.03)
     runtime_slope: float = -0.0054
@@ -75,9 +76,7 @@ class LublinModel:
     day: tuple[float, float] = (8.1737, 3.9631)
 
     def __post_init__(self) -> None:
-        for name in ("serial", "power2", "size_first"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SpecError(f"lublin: {name} must be from 0 to 1, got {getattr(self, name)}")
+        check_settings("lublin", self)
         if self.serial + self.power2 > 1:
             raise SpecError(f"lublin: serial + power2 must be <= 1, got {self.serial + self.power2}")
         positive = ("runtime_short", "runtime_long", "runtime_limit", "gap", "gap_all_day", "gap_limit", "day")

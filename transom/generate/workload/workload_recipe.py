@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Literal
 
-import msgspec
-
+from transom._system.settings import Natural, Positive
 from transom.errors import SpecError
 from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.memory import JOB, check_memory
@@ -18,9 +17,6 @@ from transom.rng import stream
 from transom.traces import ReadingRules, Workload, cut, read_swf
 from transom.traces.estimates import parse_estimates
 from transom.traces.origin import EXACT
-
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 NODES, JOBS = 512, 5000
 
