@@ -81,11 +81,6 @@ class InstanceGenerator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             number += 1
 
 
-def about(text: str) -> msgspec.Meta:
-    """What a parameter is, in the help of ``transom generate``."""
-    return msgspec.Meta(description=text)
-
-
 _R = TypeVar("_R", bound=InstanceGenerator)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from transom._system.settings import setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about, read_parameters
+from transom.generate.instance_generator import InstanceGenerator, read_parameters
 from transom.generate.instances.paths import random_path
 from transom.generate.instances.tjap_recipes import FragmentedAllocations, StreamAllocations
 from transom.generate.instances.tjap_recipes import recipe_for as allocations_for
@@ -17,13 +18,13 @@ from transom.rng import stream
 class RandomPaths(InstanceGenerator, frozen=True, kw_only=True):
     """Constrained shortest paths with random costs; the parameters are those of :func:`random_path`."""
 
-    length: Annotated[int, about("Number of entries.")] = 100
-    sizes: Annotated[int, about("Number of distinct sizes of operation arcs.")] = 3
-    arcs: Annotated[int, about("Number of operation arcs of a path.")] = 6
-    longest: Annotated[int, about("Largest size.")] = 20
-    most: Annotated[int, about("Largest cost of an arc.")] = 1000
-    density: Annotated[float, about("Share of the possible arcs that exist.")] = 1.0
-    load: Annotated[float, about("Largest share of the entries that the arcs of a path span.")] = 0.9
+    length: Annotated[int, setting("Number of entries.")] = 100
+    sizes: Annotated[int, setting("Number of distinct sizes of operation arcs.")] = 3
+    arcs: Annotated[int, setting("Number of operation arcs of a path.")] = 6
+    longest: Annotated[int, setting("Largest size.")] = 20
+    most: Annotated[int, setting("Largest cost of an arc.")] = 1000
+    density: Annotated[float, setting("Share of the possible arcs that exist.")] = 1.0
+    load: Annotated[float, setting("Largest share of the entries that the arcs of a path span.")] = 0.9
 
     def block(self, seed: int, number: int) -> Iterator[ConstrainedPath]:
         rng = stream(seed, "csp", number)

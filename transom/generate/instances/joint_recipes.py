@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from transom._system.settings import Natural, Positive
+from transom._system.settings import Natural, Positive, setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.models import FatTree, Joint
 from transom.rng import stream
 
@@ -19,17 +19,17 @@ _HOURS = 24  # of the longest job
 class RandomJoints(InstanceGenerator, frozen=True, kw_only=True):
     """Jobs of log-uniform sizes and 1 to 24 hours on the idle nodes of a three-level tree."""
 
-    nodes: Annotated[Positive, about("Number of nodes.")] = 256
-    leaf_nodes: Annotated[Positive, about("Nodes of a leaf switch.")] = 16
-    pod_nodes: Annotated[Positive, about("Nodes of a pod.")] = 64
-    idle: Annotated[float, about("Probability that a node is idle, 0 < idle <= 1.")] = 0.3
-    jobs: Annotated[Natural, about("Number of waiting jobs; their weights are node-hours.")] = 20
-    cap: Annotated[Positive, about("Largest job, in nodes.")] = 32
-    cost_weight: Annotated[float, about("Weight of a unit of communication cost, in node-hours.")] = 0.001
-    limited: Annotated[float, about("Share of jobs that may span only as many leaf switches as they need.")] = 0.0
+    nodes: Annotated[Positive, setting("Number of nodes.")] = 256
+    leaf_nodes: Annotated[Positive, setting("Nodes of a leaf switch.")] = 16
+    pod_nodes: Annotated[Positive, setting("Nodes of a pod.")] = 64
+    idle: Annotated[float, setting("Probability that a node is idle, 0 < idle <= 1.")] = 0.3
+    jobs: Annotated[Natural, setting("Number of waiting jobs; their weights are node-hours.")] = 20
+    cap: Annotated[Positive, setting("Largest job, in nodes.")] = 32
+    cost_weight: Annotated[float, setting("Weight of a unit of communication cost, in node-hours.")] = 0.001
+    limited: Annotated[float, setting("Share of jobs that may span only as many leaf switches as they need.")] = 0.0
     mandatory: Annotated[
         Natural,
-        about(
+        setting(
             "Number of jobs, from the first on, that must start, as long as they take at most half of the idle nodes."
         ),
     ] = 0

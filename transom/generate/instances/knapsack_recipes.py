@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 
 from transom import registry
-from transom._system.settings import Positive
+from transom._system.settings import Positive, setting
 from transom._system.wording import digits
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.knapsacks import CLASSES, generate_knapsack, hard_knapsack
 from transom.generate.instances.windows import window_knapsacks
 from transom.generate.workload.workload_recipe import WorkloadRecipe
@@ -34,12 +34,12 @@ class ClassKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     """
 
     klass: str | tuple[str, ...] = msgspec.field(default="all", name="class")
-    items: Annotated[Positive | None, about("Number of items. By default 100, with --capacity 10000.")] = None
-    range: Annotated[int | None, about("The range R of the coefficients. By default 1000.")] = None
-    ratio: Annotated[float | None, about("Capacity as a share of the total weight.")] = None
-    series: Annotated[str | None, about("h/H: a capacity of h/(H+1) of the total weight.")] = None
+    items: Annotated[Positive | None, setting("Number of items. By default 100, with --capacity 10000.")] = None
+    range: Annotated[int | None, setting("The range R of the coefficients. By default 1000.")] = None
+    ratio: Annotated[float | None, setting("Capacity as a share of the total weight.")] = None
+    series: Annotated[str | None, setting("h/H: a capacity of h/(H+1) of the total weight.")] = None
     length: Positive | None = None
-    capacity: Annotated[int | None, about("Hard ones with this capacity, such as 100000000.")] = None
+    capacity: Annotated[int | None, setting("Hard ones with this capacity, such as 100000000.")] = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class WindowKnapsacks(InstanceGenerator, frozen=True, kw_only=True):
     """
 
     klass: str = msgspec.field(default="windows", name="class")
-    items: Annotated[Positive, about("Number of items.")] = 50
+    items: Annotated[Positive, setting("Number of items.")] = 50
     objective: str = "nodes"
     windows: Positive = 100
     workload: WorkloadRecipe = WorkloadRecipe()

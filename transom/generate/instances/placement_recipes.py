@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from transom._system.settings import Natural, Positive
+from transom._system.settings import Natural, Positive, setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.placements import (
     PLACEMENT_FAMILIES,
     alibaba_placement,
@@ -26,21 +26,21 @@ from transom.traces.tasks import TaskWorkload, parse_machines, read_tasks
 class FamilyPlacements(InstanceGenerator, frozen=True, kw_only=True):
     """Random placements."""
 
-    family: Annotated[str, about("uniform or alibaba.")] = "uniform"
-    tasks: Annotated[Positive, about("Number of waiting tasks.")] = 20
-    machines: Annotated[Positive, about("Number of machines.")] = 5
-    number: Annotated[Positive | None, about("Number of resources, with uniform. By default 2.")] = None
-    largest: Annotated[Positive | None, about("The largest demand, with uniform. By default 100.")] = None
+    family: Annotated[str, setting("uniform or alibaba.")] = "uniform"
+    tasks: Annotated[Positive, setting("Number of waiting tasks.")] = 20
+    machines: Annotated[Positive, setting("Number of machines.")] = 5
+    number: Annotated[Positive | None, setting("Number of resources, with uniform. By default 2.")] = None
+    largest: Annotated[Positive | None, setting("The largest demand, with uniform. By default 100.")] = None
     tightness: Annotated[
-        float | None, about("Capacity as a share of the total demand, with uniform. By default 0.5.")
+        float | None, setting("Capacity as a share of the total demand, with uniform. By default 0.5.")
     ] = None
-    kinds: Annotated[Positive | None, about("Number of machine sizes, with uniform. By default 2.")] = None
+    kinds: Annotated[Positive | None, setting("Number of machine sizes, with uniform. By default 2.")] = None
     busy: Annotated[
         float | None,
-        about("Probability that a batch of tasks on full machines still runs, with alibaba. By default 0.9."),
+        setting("Probability that a batch of tasks on full machines still runs, with alibaba. By default 0.9."),
     ] = None
-    objective: Annotated[str, about("Value of a placed instance: count, area or area-duration.")] = "area"
-    maximal: Annotated[bool, about("Require that no instance that still fits is left out.")] = False
+    objective: Annotated[str, setting("Value of a placed instance: count, area or area-duration.")] = "area"
+    maximal: Annotated[bool, setting("Require that no instance that still fits is left out.")] = False
 
     def check(self) -> None:
         if self.family not in PLACEMENT_FAMILIES:
@@ -73,14 +73,14 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
     """
 
     like: str
-    cluster: Annotated[str, about("The machines; of several kinds with blanks between.")] = "count=5,cpu=64,memory=1"
-    jobs: Annotated[Positive, about("Number of jobs in a chunk.")] = 10
-    skip: Annotated[Natural, about("Number of chunks to skip at the beginning.")] = 0
-    solver: Annotated[str, about("Solver that places the tasks in the replay.")] = "first-fit"
-    every: Annotated[Positive, about("Minimum time between two windows, in seconds.")] = 60
-    minimum: Annotated[Natural, about("Skip windows with fewer waiting tasks.")] = 2
-    objective: Annotated[str, about("Value of a placed instance: count, area or area-duration.")] = "area"
-    maximal: Annotated[bool, about("Require that no instance that still fits is left out.")] = False
+    cluster: Annotated[str, setting("The machines; of several kinds with blanks between.")] = "count=5,cpu=64,memory=1"
+    jobs: Annotated[Positive, setting("Number of jobs in a chunk.")] = 10
+    skip: Annotated[Natural, setting("Number of chunks to skip at the beginning.")] = 0
+    solver: Annotated[str, setting("Solver that places the tasks in the replay.")] = "first-fit"
+    every: Annotated[Positive, setting("Minimum time between two windows, in seconds.")] = 60
+    minimum: Annotated[Natural, setting("Skip windows with fewer waiting tasks.")] = 2
+    objective: Annotated[str, setting("Value of a placed instance: count, area or area-duration.")] = "area"
+    maximal: Annotated[bool, setting("Require that no instance that still fits is left out.")] = False
 
     @property
     def sequential(self) -> bool:

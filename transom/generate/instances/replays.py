@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from transom._system.settings import Positive
+from transom._system.settings import Positive, setting
 from transom.errors import SpecError
 from transom.generate.demands.laws import Column
 from transom.generate.demands.resources import Provision, Resource, parse_resources, provide
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.workload.workload_recipe import WorkloadRecipe
 from transom.rng import stream
 from transom.simulation import Schedule, make_policy, simulate
@@ -77,9 +77,9 @@ class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
 
     workload: WorkloadRecipe = WorkloadRecipe()
     resources: str | None = None
-    policy: Annotated[str, about("Policy of the replay.")] = "fcfs-easy"
+    policy: Annotated[str, setting("Policy of the replay.")] = "fcfs-easy"
     order: str | None = None
-    every: Annotated[Positive, about("Minimum time between two windows, in seconds.")] = 3600
+    every: Annotated[Positive, setting("Minimum time between two windows, in seconds.")] = 3600
 
     @property
     def sequential(self) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from transom._system.settings import Natural, Positive
+from transom._system.settings import Natural, Positive, setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.replays import ReplayRecipe
 from transom.generate.instances.selections import FAMILIES, Marked, family_selection, replayed_selections
 from transom.io.objective_names import named_terms
@@ -23,17 +23,19 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
     The parameters are those of :func:`~transom.generate.family_selection` and :class:`~transom.generate.Marked`.
     """
 
-    family: Annotated[str | tuple[str, ...], about("uniform, correlated, inverse, ties, heavy, sparse, or all.")] = (
+    family: Annotated[str | tuple[str, ...], setting("uniform, correlated, inverse, ties, heavy, sparse, or all.")] = (
         "uniform"
     )
-    jobs: Annotated[Natural, about("Number of jobs of a window. With --like, the maximum.")] = 20
-    number: Annotated[Positive, about("Number of resources, nodes included.")] = 3
-    largest: Annotated[Positive, about("The largest demand.")] = 100
-    tightness: Annotated[float, about("Capacity as a share of the total demand.")] = 0.5
-    objectives: Annotated[str, about("Objectives, such as nodes/r1/waited/priority. By default, every resource.")] = ""
-    forced: Annotated[float, about("Share of jobs that must be chosen.")] = 0.0
-    excluded: Annotated[float, about("Share of jobs that must not be chosen.")] = 0.0
-    requires: Annotated[float, about("Share of jobs that require an earlier one.")] = 0.0
+    jobs: Annotated[Natural, setting("Number of jobs of a window. With --like, the maximum.")] = 20
+    number: Annotated[Positive, setting("Number of resources, nodes included.")] = 3
+    largest: Annotated[Positive, setting("The largest demand.")] = 100
+    tightness: Annotated[float, setting("Capacity as a share of the total demand.")] = 0.5
+    objectives: Annotated[str, setting("Objectives, such as nodes/r1/waited/priority. By default, every resource.")] = (
+        ""
+    )
+    forced: Annotated[float, setting("Share of jobs that must be chosen.")] = 0.0
+    excluded: Annotated[float, setting("Share of jobs that must not be chosen.")] = 0.0
+    requires: Annotated[float, setting("Share of jobs that require an earlier one.")] = 0.0
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -67,9 +69,9 @@ class FamilySelections(InstanceGenerator, frozen=True, kw_only=True):
 class ReplayedSelections(ReplayRecipe, frozen=True, kw_only=True):
     """Heads of the queue during a replay, with the free resources; an epoch is the replay of one workload."""
 
-    jobs: Annotated[Positive, about("Maximum number of jobs of a window.")] = 20
-    minimum: Annotated[Natural, about("Skip windows with fewer undecided jobs.")] = 2
-    objectives: Annotated[str, about("Objectives. By default, every resource.")] = ""
+    jobs: Annotated[Positive, setting("Maximum number of jobs of a window.")] = 20
+    minimum: Annotated[Natural, setting("Skip windows with fewer undecided jobs.")] = 2
+    objectives: Annotated[str, setting("Objectives. By default, every resource.")] = ""
 
     def check(self) -> None:
         super().check()

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from transom import registry
-from transom._system.settings import Positive
+from transom._system.settings import Positive, setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.fragmented import Fragments, fragmented_allocation, uniform_sizes
 from transom.generate.instances.tjap import OneNode, Policy, Step, StreamModel, solver_policy, stream_steps
 from transom.io import PeriodWindow
@@ -36,18 +36,19 @@ class _OnTree(InstanceGenerator, frozen=True, kw_only=True):
     wrap : whether a job's nodes may go on at the head of the idle ones.
     """
 
-    nodes: Annotated[Positive | None, about("Number of nodes. By default 1000, fragmented: 20000.")] = None
+    nodes: Annotated[Positive | None, setting("Number of nodes. By default 1000, fragmented: 20000.")] = None
     k: Annotated[
-        int | None, about("Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves. stream: by default 20.")
+        int | None, setting("Ports of a switch: leaves of k/2 nodes, pods of k/2 leaves. stream: by default 20.")
     ] = None
     leaf_nodes: Annotated[
-        Positive | None, about("Nodes of a leaf switch, instead of k/2. fragmented: by default 32.")
+        Positive | None, setting("Nodes of a leaf switch, instead of k/2. fragmented: by default 32.")
     ] = None
     pod_nodes: Annotated[
-        Positive | None, about("Nodes of a pod, such as the authors' 40, instead of k*k/4. fragmented: by default 512.")
+        Positive | None,
+        setting("Nodes of a pod, such as the authors' 40, instead of k*k/4. fragmented: by default 512."),
     ] = None
     problem: Annotated[
-        Problem | None, about("Allocation problem. By default, what the solver takes; fragmented: scas.")
+        Problem | None, setting("Allocation problem. By default, what the solver takes; fragmented: scas.")
     ] = None
     cost_model: str = "paper"
     wrap: bool | None = None
@@ -80,23 +81,23 @@ class StreamAllocations(_OnTree, frozen=True, kw_only=True):
     """Windows of a cluster that is empty at first, and on which a policy places the jobs; an epoch is one such run."""
 
     family: Literal["stream"] = "stream"
-    periods: Annotated[Positive, about("Number of periods of a run.")] = 100
-    period: Annotated[int, about("Length of a period, in seconds.")] = 60
-    gaps: Annotated[_Range, about("Range of interarrival times, in seconds.")] = (5, 30)
-    sizes: Annotated[_Range, about("Range of job sizes, in nodes.")] = (1, 40)
-    runtimes: Annotated[_Range, about("Range of runtimes, in seconds.")] = (10, 1800)
+    periods: Annotated[Positive, setting("Number of periods of a run.")] = 100
+    period: Annotated[int, setting("Length of a period, in seconds.")] = 60
+    gaps: Annotated[_Range, setting("Range of interarrival times, in seconds.")] = (5, 30)
+    sizes: Annotated[_Range, setting("Range of job sizes, in nodes.")] = (1, 40)
+    runtimes: Annotated[_Range, setting("Range of runtimes, in seconds.")] = (10, 1800)
     window: Annotated[
         WindowRule,
-        about("Which jobs form a window. paper: all that fit. code: a prefix of up to 5, as in the authors' code."),
+        setting("Which jobs form a window. paper: all that fit. code: a prefix of up to 5, as in the authors' code."),
     ] = "paper"
-    most: Annotated[Positive | None, about("Most jobs of more than one node in a window. code: by default 5.")] = None
-    one_node: Annotated[OneNode, about("Run one-node jobs on the lowest nodes left, or lose them.")] = "lowest"
-    policy: Annotated[str, about("Solver that places the jobs.")] = "scas-dp"
+    most: Annotated[Positive | None, setting("Most jobs of more than one node in a window. code: by default 5.")] = None
+    one_node: Annotated[OneNode, setting("Run one-node jobs on the lowest nodes left, or lose them.")] = "lowest"
+    policy: Annotated[str, setting("Solver that places the jobs.")] = "scas-dp"
     iterations: Annotated[
-        Positive | None, about("Iterations of the solver in each window. By default, it has a minute.")
+        Positive | None, setting("Iterations of the solver in each window. By default, it has a minute.")
     ] = None
     form: Annotated[
-        Literal["documents", "lines"], about("Write documents of allocations, or lines with epoch and period.")
+        Literal["documents", "lines"], setting("Write documents of allocations, or lines with epoch and period.")
     ] = "documents"
 
     @property
@@ -138,16 +139,16 @@ class FragmentedAllocations(_OnTree, frozen=True, kw_only=True):
     """Windows of their own, each with the idle nodes that random busy runs leave."""
 
     family: Literal["fragmented"] = "fragmented"
-    idle: Annotated[Positive | None, about("Number of idle nodes. By default 5000.")] = None
-    jobs: Annotated[int | None, about("Number of jobs. By default 50.")] = None
+    idle: Annotated[Positive | None, setting("Number of idle nodes. By default 5000.")] = None
+    jobs: Annotated[int | None, setting("Number of jobs. By default 50.")] = None
     law: Annotated[
-        Literal["lognormal", "uniform"], about("Distribution of job sizes; uniform without mean and spread.")
+        Literal["lognormal", "uniform"], setting("Distribution of job sizes; uniform without mean and spread.")
     ] = "lognormal"
-    mean: Annotated[float | None, about("Median of the lognormal distribution. By default 50.")] = None
-    spread: Annotated[float | None, about("Standard deviation of the logarithm. By default 0.7.")] = None
-    cap: Annotated[int | None, about("Largest job, in nodes. By default 256.")] = None
-    longest: Annotated[Positive | None, about("Longest run of busy nodes. By default 512.")] = None
-    load: Annotated[float | None, about("Largest demand, as a share of the idle nodes. By default 0.95.")] = None
+    mean: Annotated[float | None, setting("Median of the lognormal distribution. By default 50.")] = None
+    spread: Annotated[float | None, setting("Standard deviation of the logarithm. By default 0.7.")] = None
+    cap: Annotated[int | None, setting("Largest job, in nodes. By default 256.")] = None
+    longest: Annotated[Positive | None, setting("Longest run of busy nodes. By default 512.")] = None
+    load: Annotated[float | None, setting("Largest demand, as a share of the idle nodes. By default 0.95.")] = None
 
     @property
     def form(self) -> str:

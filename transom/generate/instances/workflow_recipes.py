@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from transom._system.settings import Natural, Positive
+from transom._system.settings import Natural, Positive, setting
 from transom.errors import SpecError
-from transom.generate.instance_generator import InstanceGenerator, about
+from transom.generate.instance_generator import InstanceGenerator
 from transom.generate.instances.workflows import WORKFLOW_FAMILIES, Runtimes, random_workflow
 from transom.models.workflow import Workflow
 from transom.reductions.joining import joined
@@ -19,25 +19,25 @@ from transom.rng import stream
 class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
     """Random workflows (:func:`~transom.generate.instances.workflows.random_workflow`)."""
 
-    family: Annotated[str, about("layered, chain, fork-join, out-tree, in-tree, or all in turn.")] = "layered"
-    tasks: Annotated[Positive, about("Number of tasks. With fewest, the maximum.")] = 30
-    fewest: Annotated[Positive | None, about("Minimum number of tasks.")] = None
-    width: Annotated[Positive, about("layered, fork-join: maximum number of parallel tasks.")] = 8
-    law: Annotated[str, about("Distribution of runtimes: lognormal, weibull, gamma or uniform.")] = "lognormal"
-    median: Annotated[float, about("Median runtime, in seconds.")] = 60.0
-    spread: Annotated[float, about("Spread of the runtimes of different programs.")] = 1.2
-    largest: Annotated[Positive, about("Largest task, in nodes.")] = 1
-    memory: Annotated[bool, about("Tasks also request memory.")] = False
-    nodes: Annotated[Natural | None, about("Nodes of the machine. By default, no machine is stated.")] = None
-    bytes: Annotated[Natural | None, about("With memory: bytes of the machine. By default enough for all tasks.")] = (
+    family: Annotated[str, setting("layered, chain, fork-join, out-tree, in-tree, or all in turn.")] = "layered"
+    tasks: Annotated[Positive, setting("Number of tasks. With fewest, the maximum.")] = 30
+    fewest: Annotated[Positive | None, setting("Minimum number of tasks.")] = None
+    width: Annotated[Positive, setting("layered, fork-join: maximum number of parallel tasks.")] = 8
+    law: Annotated[str, setting("Distribution of runtimes: lognormal, weibull, gamma or uniform.")] = "lognormal"
+    median: Annotated[float, setting("Median runtime, in seconds.")] = 60.0
+    spread: Annotated[float, setting("Spread of the runtimes of different programs.")] = 1.2
+    largest: Annotated[Positive, setting("Largest task, in nodes.")] = 1
+    memory: Annotated[bool, setting("Tasks also request memory.")] = False
+    nodes: Annotated[Natural | None, setting("Nodes of the machine. By default, no machine is stated.")] = None
+    bytes: Annotated[Natural | None, setting("With memory: bytes of the machine. By default enough for all tasks.")] = (
         None
     )
     gap: Annotated[
         float | None,
-        about("Mean time between submissions, a Poisson process, in seconds. By default, all are submitted at 0."),
+        setting("Mean time between submissions, a Poisson process, in seconds. By default, all are submitted at 0."),
     ] = None
     together: Annotated[
-        Positive, about("Combine so many workflows into one problem, each released at its submission.")
+        Positive, setting("Combine so many workflows into one problem, each released at its submission.")
     ] = 1
 
     def check(self) -> None:
