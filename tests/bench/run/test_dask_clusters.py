@@ -241,6 +241,7 @@ def test_workers_leave_before_their_job_is_ended() -> None:
     assert lifetime("a week", "slurm") is None
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_cluster_of_our_own(faulty_solvers: Path, tmp_path: Path) -> None:
     script = tmp_path / "spin.py"
     script.write_text(

@@ -122,6 +122,7 @@ def test_rows_are_those_of_the_local_engine(cluster: Cluster) -> None:
     assert {row["outcome"] for row in here.values()} == {"ok"}
 
 
+@pytest.mark.long
 def test_a_store_half_filled_here_is_finished_there(cluster: Cluster, tmp_path: Path) -> None:
     plan = parse_plan(
         'format = "transom/plan/1"\nseeds = [0, 1]\nsolvers = ["sa", "greedy"]\nbudgets = [{iterations = 30}]\n'
