@@ -16,12 +16,13 @@ from transom.errors import DocumentError, SpecError, TransomError
 from transom.learned.checkpoints import load
 from transom.learned.kernel.scoring import VisibleJobs, best
 from transom.learned.mars.policies import MarsLearned
-from transom.learned.mars.process import NOW, QUEUED, advance, begin, mean_slowdown, sequence_of, take, visible_jobs
+from transom.learned.mars.process import advance, begin, mean_slowdown, sequence_of, take, visible_jobs
 from transom.learned.mars.rollouts import drawn, greedy
 from transom.learned.mars.softmax import likeliest, log_chances, node_seconds
 from transom.models import Cluster, JobTable
 from transom.models.workflow import Workflow
 from transom.simulation import make_policy, simulate
+from transom.simulation.core.events import NOW, QUEUED, START
 from transom.simulation.output import metrics
 from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.by_size import BySize
@@ -86,7 +87,7 @@ def test_children_wait_for_their_parents_and_from_then_on() -> None:
             shown = visible_jobs(state, 128)
             take(state, likeliest(weights_of(seed), shown, node_seconds(shown), 0.0))
         order = np.lexsort((work.jobs.id, work.jobs.submit))
-        assert np.array_equal(state.jobs[:, 4], schedule.start[order])
+        assert np.array_equal(state.jobs[:, START], schedule.start[order])
         ends = dict(zip(work.jobs.id.tolist(), (schedule.start + work.runtime).tolist(), strict=True))
         ready = [
             max([submit, *(ends[parent] for parent in work.jobs.depends_on.get(job, ()))])

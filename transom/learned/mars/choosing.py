@@ -9,11 +9,12 @@ import numpy as np
 
 from transom.learned.kernel.scoring import KernelWeights
 from transom.learned.mars.policies import LEARNED, MarsLearned
-from transom.learned.mars.process import READY, Sequence, begin, sequence_of
+from transom.learned.mars.process import begin, mean_slowdown, sequence_of
 from transom.learned.mars.rollouts import TAU, greedy
 from transom.models.arrays import FloatArray, IntArray
 from transom.simulation import simulate
 from transom.simulation.core.decision import Policy
+from transom.simulation.core.events import START
 from transom.simulation.policies.by_size import BySize
 from transom.traces import Workload
 
@@ -57,18 +58,13 @@ def choose(weights: KernelWeights, slots: int, parts: Several[Workload]) -> Choi
 def slowdowns(parts: Several[Workload], policy: str | Policy) -> FloatArray:
     """Mean bounded slowdowns of sequences under a policy, each on an empty machine; waits count from when a job could
     start."""
-    return np.array([_slowdown(sequence_of(part), part, simulate(part, policy).start) for part in parts])
+    return np.array([_slowdown(part, simulate(part, policy).start) for part in parts])
 
 
-def _slowdown(sequence: Sequence, part: Workload, start: IntArray) -> float:
-    state = begin(sequence)
-    order = np.lexsort((part.jobs.id, part.jobs.submit))
-    submit, run, start = part.jobs.submit[order], part.runtime[order], start[order]
-    state.jobs[:, READY] = submit
-    for parent in range(len(order)):
-        for child in sequence.children[sequence.first[parent] : sequence.first[parent + 1]]:
-            state.jobs[child, READY] = max(state.jobs[child, READY], start[parent] + run[parent])
-    return float(np.maximum((start - state.jobs[:, READY] + run) / np.maximum(run, TAU), 1.0).mean())
+def _slowdown(part: Workload, start: IntArray) -> float:
+    state = begin(sequence_of(part))
+    state.jobs[:, START] = start
+    return float(mean_slowdown(state, TAU))
 
 
 def _by_size(size: int, rule: str, network: MarsLearned) -> BySize:

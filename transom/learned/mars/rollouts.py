@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from transom._system.compiling import compiled
 from transom.learned.kernel.scoring import FEATURES, KernelWeights, observe
-from transom.learned.mars.process import QUEUED, Sequence, advance, begin, mean_slowdown, take, visible_jobs
+from transom.learned.mars.process import Sequence, advance, begin, mean_slowdown, take, visible_jobs
 from transom.learned.mars.softmax import likeliest, logs_of, node_seconds
 from transom.learned.scorer import sample
 from transom.models.arrays import FloatArray, IntArray
+from transom.simulation.core.events import QUEUED
 
 TAU = 10  # bound of the bounded slowdown [s]
 _WIDTH = len(FEATURES)
