@@ -46,30 +46,38 @@ class Order(NamedTuple):
     linked: bool
 
 
+class Progress:
+    """Where the search stands."""
+
+    depth: int
+    decided: int  # fixed variables
+    nodes: int  # so far
+    best: int  # value to beat
+    found: bool  # whether the best solution is new
+    age: int  # steps since the tableau was computed anew
+    enough: int  # a value that is known to be the most
+    root: int  # the bound at the root
+    few: int  # from how many free variables on all choices are gone through
+
+
 class Branching(NamedTuple):
-    """Where the search stands; changed in place.
+    """The search; changed in place.
 
     Parameters
     ----------
-    state : the fields below.
+    now : where it stands.
     fixed : 0 or 1 where a variable is fixed, else -1, shape ``(n,)``.
     trail : what is fixed in which order, shape ``(n,)``.
     branches : variable, other value or -1 and start in the trail of each depth, shape ``(n + 1, 3)``.
     best : the best solution found, shape ``(n,)``.
     """
 
-    state: IntArray
+    now: Progress
     fixed: IntArray
     trail: IntArray
     branches: IntArray
     best: SmallArray
 
-
-DEPTH, TRAIL, NODES, BEST, FOUND, AGE, ENOUGH, ROOT, FEW = range(9)
-"""Fields of ``state``: depth; fixed variables; nodes so far; value to beat; whether ``best`` is new; steps since the
-tableau was computed anew; a value that is known to be the most; the bound at the root;
-from how many free variables on all choices are gone through."""
-FIELDS = 9
 
 PAUSED, FINISHED = range(2)
 """Why :func:`~transom.solvers.selection.tree.search` returned: nodes are spent, or nothing is better than ``best``."""

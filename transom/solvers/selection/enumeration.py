@@ -6,7 +6,7 @@ import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
 from transom.models.arrays import BoolArray, FloatArray, IntArray, SmallArray
-from transom.solvers.selection.branching import BEST, FOUND, TRAIL, Branching, Order, Rows
+from transom.solvers.selection.branching import Branching, Order, Rows
 
 
 @compiled
@@ -17,10 +17,10 @@ def enumerate_few(
 
     Each variable that is not where the prices want it takes its reduced cost off the bound. Returns the steps taken.
     """
-    state, fixed, best = branching.state, branching.fixed, branching.best
+    now, fixed, best = branching.now, branching.fixed, branching.best
     exact, limits, weights = program
     m, n = exact.shape
-    free = np.empty(n - state[TRAIL], np.int64)
+    free = np.empty(n - now.decided, np.int64)
     used = np.zeros(m, np.int64)
     value, count = 0, 0
     for j in range(n):
@@ -50,10 +50,10 @@ def enumerate_few(
     tried = np.zeros(count + 1, np.int8)
     bounds = np.empty(count + 1)
     bounds[0] = bound
-    goal = (state[BEST] + 1.0) / scale
+    goal = (now.best + 1.0) / scale
     goal -= abs(goal) * 5e-16
     k = 0
-    if value + more[0] <= state[BEST]:
+    if value + more[0] <= now.best:
         return 0
     for i in range(m):
         if used[i] + less[0, i] > limits[i]:
@@ -65,8 +65,8 @@ def enumerate_few(
             # Everything has been checked on the way.
             for j in range(n):
                 best[j] = fixed[j] if fixed[j] >= 0 else side[j]
-            state[BEST] = value
-            state[FOUND] = 1
+            now.best = value
+            now.found = True
             goal = (value + 1.0) / scale
             goal -= abs(goal) * 5e-16
             k -= 1
@@ -87,7 +87,7 @@ def enumerate_few(
         tried[k] += 1
         if bounds[k + 1] < goal:
             continue
-        if taken == 0 and value + more[k + 1] <= state[BEST]:
+        if taken == 0 and value + more[k + 1] <= now.best:
             continue
         fits = True
         for i in range(m):

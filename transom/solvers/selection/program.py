@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from transom._system.records import record
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.models.selection_reduction import among
 from transom.solvers.selection import branching
@@ -234,20 +235,12 @@ class _Search:
         self.basis = np.arange(n, n + m) if basis is None else basis.copy()
         place = np.empty(n + m, np.int64)
         self._tableau = Tableau(np.empty((m + 1, n + m)), self.basis, place, np.zeros(n), np.zeros(m))
-        self._state, trail, branches = (
-            np.zeros(branching.FIELDS, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros((n + 1, 3), np.int64),
-        )
+        self._now = record(branching.Progress)
+        self._now.best, self._now.enough, self._now.root, self._now.few = above, enough, enough, _FEW
+        trail, branches = np.zeros(n, np.int64), np.zeros((n + 1, 3), np.int64)
         self._branching = branching.Branching(
-            self._state, np.full(n, -1, np.int64), trail, branches, np.zeros(n, np.int8)
+            self._now, np.full(n, -1, np.int64), trail, branches, np.zeros(n, np.int8)
         )
-        self._state[branching.BEST], self._state[branching.ENOUGH], self._state[branching.ROOT] = (
-            above,
-            self.enough,
-            self.enough,
-        )
-        self._state[branching.FEW] = _FEW
         self._nodes = min(16, max(1, _ENTRIES // self._tableau.table.size))
         rebuild(self._tableau, self._scaled.rows, both[1])
 
@@ -257,12 +250,12 @@ class _Search:
         while True:
             allowed = budget.iterations_left()
             share = int(min(left, self._nodes, math.inf if allowed is None else allowed))
-            before, since = int(self._state[branching.NODES]), budget.seconds()
+            before, since = int(self._now.nodes), budget.seconds()
             why = search(self._branching, self._tableau, self._rows, self._scaled, self._order, share)
-            spent = int(self._state[branching.NODES]) - before
+            spent = int(self._now.nodes) - before
             budget.spend(spent)
-            if self._state[branching.FOUND]:
-                self._state[branching.FOUND] = 0
+            if self._now.found:
+                self._now.found = False
                 self.found.append(self._branching.best.astype(bool))
             if why == branching.FINISHED:
                 return True
@@ -276,7 +269,7 @@ class _Search:
     @property
     def bound(self) -> int:
         """A bound that holds for everything, from the relaxation at the root."""
-        return int(self._state[branching.ROOT])
+        return int(self._now.root)
 
     @property
     def flat(self) -> bool:
@@ -286,13 +279,11 @@ class _Search:
 
     def raise_to(self, value: int) -> None:
         """Look only for what is worth more."""
-        self._state[branching.BEST] = max(value, int(self._state[branching.BEST]))
+        self._now.best = max(value, int(self._now.best))
 
     def decided(self) -> int:
         """How many variables are fixed at the root."""
-        return (
-            int(self._branching.branches[0, 2]) if self._state[branching.DEPTH] else int(self._state[branching.TRAIL])
-        )
+        return int(self._branching.branches[0, 2] if self._now.depth else self._now.decided)
 
     def core(self) -> _Search:
         """A search for something better, among what is not decided at the root."""
@@ -308,7 +299,7 @@ class _Search:
             limits=program.limits - program.rows[:, self._taken].sum(axis=1),
             relations=program.relations.among(self._open),
         )
-        return _Search(inner, int(self._state[branching.BEST]) - base, self.enough - base, None)
+        return _Search(inner, int(self._now.best) - base, self.enough - base, None)
 
     def widened(self, chosen: BoolArray) -> BoolArray:
         """A choice of the core as one of all."""

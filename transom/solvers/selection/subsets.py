@@ -7,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from transom._system.compiling import compiled, no_refcount
+from transom._system.records import record
 from transom.models.arrays import BoolArray, IntArray
 from transom.models.pareto_front import nondominated
 from transom.models.selection_reduction import ReducedSelection
 from transom.solvers.selection.front_archive import ArchiveTree, FrontArchive, beaten, insert
-
-AT, HELD, MASK, END = range(4)
-"""Entries of ``place``: the job to decide next, how many are chosen, which (as bits), whether all has been seen."""
 
 SPENT, FINISHED, FULL = range(3)
 """Why :func:`search` returned: the nodes were spent, all has been seen, what is known needs room."""
@@ -38,19 +36,28 @@ class Decisions(NamedTuple):
     limits: IntArray
 
 
+class Place:
+    """Where the search is."""
+
+    job: int  # the one to decide next
+    held: int  # how many are chosen
+    mask: int  # which ones, as bits
+    end: bool  # whether all has been seen
+
+
 class Path(NamedTuple):
     """Where the search is; changed in place.
 
     Parameters
     ----------
-    place : see :data:`AT`.
+    place : the next decision.
     rows : what is left of each resource and what is reached in each objective with the first so many of the chosen
         jobs, shape ``(k + 1, b + p)``.
     held : the chosen jobs, shape ``(k,)``.
     point : room for a point and its mark, shape ``(p + 1,)``.
     """
 
-    place: IntArray
+    place: Place
     rows: IntArray
     held: IntArray
     point: IntArray
@@ -78,9 +85,9 @@ class Subsets:
             np.argsort(np.hstack((demands, -gains)), axis=0, kind="stable").T.copy(),
             _limits(reduced),
         )
-        place, rows = np.zeros(4, np.int64), np.zeros((k + 1, b + p), np.int64)
+        rows = np.zeros((k + 1, b + p), np.int64)
         rows[0] = np.concatenate((reduced.room, reduced.base))
-        self._path = Path(place, rows, np.zeros(k, np.int64), np.zeros(p + 1, np.int64))
+        self._path = Path(record(Place), rows, np.zeros(k, np.int64), np.zeros(p + 1, np.int64))
         self._known = FrontArchive(p, 1, memory)
         self.outgrown = False
         """Whether the search had to end because the memory is full."""
@@ -88,7 +95,7 @@ class Subsets:
     @property
     def finished(self) -> bool:
         """Whether all choices have been seen."""
-        return bool(self._path.place[END])
+        return bool(self._path.place.end)
 
     @property
     def size(self) -> int:
@@ -181,7 +188,7 @@ def search(path: Path, decisions: Decisions, known: ArchiveTree, work: int) -> t
     jobs, links = decisions.jobs, decisions.links
     k, p = len(jobs), len(decisions.limits)
     b = rows.shape[1] - p
-    d, c, mask = place[AT], place[HELD], place[MASK]
+    d, c, mask = place.job, place.held, np.int64(place.mask)
     left = work
     why = SPENT
     one = np.int64(1)
@@ -205,7 +212,7 @@ def search(path: Path, decisions: Decisions, known: ArchiveTree, work: int) -> t
                 c += 1
                 mask |= one << d
             d += 1
-        if _maximal(jobs, links, rows[c], mask, b):
+        if _maximal(jobs, links, rows[c], int(mask), b):
             for o in range(p):
                 point[o] = rows[c, b + o]
             point[p] = mask
@@ -225,7 +232,7 @@ def search(path: Path, decisions: Decisions, known: ArchiveTree, work: int) -> t
         if d < 0:
             why = FINISHED
             break
-    place[AT], place[HELD], place[MASK], place[END] = d, c, mask, why == FINISHED
+    place.job, place.held, place.mask, place.end = d, c, int(mask), why == FINISHED
     return why, work - left
 
 

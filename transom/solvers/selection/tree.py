@@ -12,23 +12,7 @@ import numpy as np
 from transom._system.compiling import compiled, no_refcount
 from transom._system.sorting import put
 from transom.models.arrays import BoolArray, IntArray, SmallArray
-from transom.solvers.selection.branching import (
-    AGE,
-    BEST,
-    DEPTH,
-    ENOUGH,
-    FEW,
-    FINISHED,
-    FOUND,
-    NODES,
-    PAUSED,
-    ROOT,
-    TRAIL,
-    Branching,
-    Order,
-    Rows,
-    Scaled,
-)
+from transom.solvers.selection.branching import FINISHED, PAUSED, Branching, Order, Rows, Scaled
 from transom.solvers.selection.enumeration import enumerate_few
 from transom.solvers.selection.linear_program import (
     GIVEN_UP,
@@ -61,7 +45,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
     -------
     Why it returned; it pauses after each better solution and after much work too.
     """
-    state, fixed, trail, branches, _ = branching
+    now, fixed, trail, branches, _ = branching
     bounds, values, scale = scaled.limits, scaled.weights, scaled.unit
     table = tableau.table
     m, n = program.exact.shape
@@ -70,30 +54,30 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
     spare = np.zeros(n)
     work = 0
     for _ in range(nodes):
-        if state[BEST] >= state[ENOUGH]:
+        if now.best >= now.enough:
             return FINISHED
-        if state[FOUND] or work > _WORK:
+        if now.found or work > _WORK:
             return PAUSED
-        state[NODES] += 1
-        if state[AGE] > _ANEW:
+        now.nodes += 1
+        if now.age > _ANEW:
             rebuild(tableau, scaled.rows, values[1])
-            state[AGE] = 0
-        goal = (state[BEST] + 1.0) / scale
+            now.age = 0
+        goal = (now.best + 1.0) / scale
         goal -= abs(goal) * 5e-16
         what, row, steps = relax(tableau, bounds, fixed, goal, _STEPS)
-        state[AGE] += steps
+        now.age += steps
         dead = what == INFEASIBLE and cannot_be_met(tableau, scaled.rows, bounds, fixed, row, prices, spare)
         if not dead:
             for i in range(m):
                 prices[i] = max(0.0, -table[m, n + i])
             bound = safe_bound(scaled.rows, bounds, values[0], prices, fixed, reduced)
             dead = bound < goal
-            if state[DEPTH] == 0:
-                state[ROOT] = min(state[ROOT], np.int64(np.floor(min(bound * scale, 4.6e18))))
-        if not dead and (what in (OPTIMAL, GIVEN_UP) or state[TRAIL] == n):
+            if now.depth == 0:
+                now.root = min(now.root, int(np.floor(min(bound * scale, 4.6e18))))
+        if not dead and (what in (OPTIMAL, GIVEN_UP) or now.decided == n):
             better = _round(branching, program, order, tableau)
             if better:
-                goal = (state[BEST] + 1.0) / scale
+                goal = (now.best + 1.0) / scale
                 goal -= abs(goal) * 5e-16
                 dead = bound < goal
         if not dead:
@@ -103,7 +87,7 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
                     dead = not _fix(branching, order, j, 1 if reduced[j] > 0 else 0)
                     if dead:
                         break
-        if not dead and n - state[TRAIL] <= state[FEW]:
+        if not dead and n - now.decided <= now.few:
             work += enumerate_few(branching, program, order, reduced, bound, scale)
             dead = True
         if not dead:
@@ -111,21 +95,21 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
             if variable < 0:
                 dead = True  # everything is fixed, and has been looked at
             else:
-                depth = state[DEPTH]
+                depth = now.depth
                 branches[depth, 0] = variable
                 branches[depth, 1] = 1 - value
-                branches[depth, 2] = state[TRAIL]
-                state[DEPTH] += 1
+                branches[depth, 2] = now.decided
+                now.depth += 1
                 dead = not _fix(branching, order, variable, value)
         while dead:
-            while state[DEPTH] > 0 and branches[state[DEPTH] - 1, 1] < 0:
-                state[DEPTH] -= 1
-            if state[DEPTH] == 0:
+            while now.depth > 0 and branches[now.depth - 1, 1] < 0:
+                now.depth -= 1
+            if now.depth == 0:
                 return FINISHED
-            depth = state[DEPTH] - 1
-            for k in range(branches[depth, 2], state[TRAIL]):
+            depth = now.depth - 1
+            for k in range(branches[depth, 2], now.decided):
                 fixed[trail[k]] = -1
-            state[TRAIL] = branches[depth, 2]
+            now.decided = branches[depth, 2]
             value = branches[depth, 1]
             branches[depth, 1] = -1
             dead = not _fix(branching, order, branches[depth, 0], value)
@@ -135,19 +119,19 @@ def search(branching: Branching, tableau: Tableau, program: Rows, scaled: Scaled
 @no_refcount
 def _fix(branching: Branching, order: Order, variable: int, value: int) -> bool:
     """Fix a variable and what follows; whether that is possible."""
-    state, fixed, trail = branching.state, branching.fixed, branching.trail
+    now, fixed, trail = branching.now, branching.fixed, branching.trail
     if fixed[variable] >= 0:
         return bool(fixed[variable] == value)
     fixed[variable] = value
-    trail[state[TRAIL]] = variable
-    state[TRAIL] += 1
+    trail[now.decided] = variable
+    now.decided += 1
     if order.linked:
         for j in range(len(fixed)):
             if (value == 1 and order.order[variable, j]) or (value == 0 and order.order[j, variable]):
                 if fixed[j] < 0:
                     fixed[j] = value
-                    trail[state[TRAIL]] = j
-                    state[TRAIL] += 1
+                    trail[now.decided] = j
+                    now.decided += 1
                 elif fixed[j] != value:
                     return False
     return True
@@ -156,7 +140,7 @@ def _fix(branching: Branching, order: Order, variable: int, value: int) -> bool:
 @compiled
 def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) -> bool:
     """Try roundings of the relaxation; whether one is better than the best."""
-    state, fixed, best = branching.state, branching.fixed, branching.best
+    now, fixed, best = branching.now, branching.fixed, branching.best
     exact, limits, weights = program
     place, at, beta = tableau.place, tableau.at, tableau.beta
     m, n = exact.shape
@@ -190,7 +174,7 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
         for k in range(count):
             if mask >> k & 1:
                 rounded += weights[loose[k]]
-        if rounded <= state[BEST]:
+        if rounded <= now.best:
             continue
         fits = True
         for i in range(m):
@@ -208,8 +192,8 @@ def _round(branching: Branching, program: Rows, order: Order, tableau: Tableau) 
         if order.linked and not _allowed(chosen, order.needs):
             continue
         put(best, chosen)
-        state[BEST] = rounded
-        state[FOUND] = 1
+        now.best = rounded
+        now.found = True
         better = True
     return better
 
