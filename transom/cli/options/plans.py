@@ -25,6 +25,7 @@ Source = Annotated[
     typer.Argument(metavar="[PLAN]", help="Plan (PLAN.toml), or suite such as smoke.", show_default=False),
 ]
 
+_POSED = ("problem", "objective", "objectives", "cost_model", "wrap")  # what becomes of windows
 _MOST_SEEDS = 1_000_000
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 
@@ -100,6 +101,8 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
     ------
     DocumentError, SpecError : the plan does not stand, or a flag does not go with it.
     """
+    from msgspec.structs import replace
+
     from transom.bench.plan.plan import Plan, check_plan, read_plan
     from transom.errors import SpecError
 
@@ -107,67 +110,42 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
         raise SpecError("a plan, the name of a suite or --instances FILE is needed")
     if source is None and flags.trust:
         raise SpecError("--trust is for a plan; what the command line names is run anyway")
-    plan = Plan() if source is None else read_plan(source, flags.trust)
+    plan = Plan() if source is None else read_plan(source)
+    posed = {name: getattr(flags, name) for name in _POSED}
     changes: dict[str, Any] = {}
     if flags.instances:
-        changes["instances"], changes["traces"] = tuple(_sets(flags)), ()
+        changes["instances"], changes["traces"] = tuple(_sets(flags.instances, posed)), ()
     else:
-        given: dict[str, Any] = {
-            "--problem": flags.problem,
-            "--objective": flags.objective,
-            "--objectives": flags.objectives,
-        }
-        given |= {"--cost-model": flags.cost_model, "--wrap": flags.wrap}
+        given = {f"--{name.replace('_', '-')}": value for name, value in posed.items()}
         options.refuse(given, "a plan, which says what its windows become; give --instances")
     if flags.seed:
         changes["seeds"] = tuple(seed for text in flags.seed for seed in _seeds(text))
     if flags.seconds or flags.iterations:
         changes["seconds"], changes["budgets"] = (), tuple(_stops(flags))
-    simple: dict[str, Any] = {
-        "solvers": flags.solver,
-        "threads": flags.threads,
-        "memory": flags.memory,
-        "grace": flags.grace,
-    }
-    simple["clock"] = flags.clock
-    for name, value in simple.items():
-        if value is not None:
-            changes[name] = tuple(value) if isinstance(value, list) else value
     if flags.grace is not None and not 0 < flags.grace < float("inf"):
         raise SpecError(f"--grace must be > 0 and finite, got {flags.grace}")
-    plan = _changed(plan, changes, flags)
+    for name in ("threads", "memory", "grace", "clock"):
+        if (value := getattr(flags, name)) is not None:
+            changes[name] = tuple(value) if isinstance(value, list) else value
+    sets = changes.get("instances", plan.instances)
+    if flags.take is not None:
+        sets = tuple(replace(each, take=min(each.take or flags.take, flags.take)) for each in sets)
+    if flags.solver is not None:
+        changes["solvers"] = tuple(flags.solver)
+        sets = tuple(replace(each, solvers=()) for each in sets)  # else a set would keep its own
+    plan = replace(plan, **changes | {"instances": sets})
     check_plan(plan, source or "--instances")
     return plan
 
 
-def _changed(plan: Plan, changes: dict[str, Any], flags: Flags) -> Plan:
-    from msgspec.structs import replace
-
-    plan = replace(plan, **changes)
-    sets = plan.instances
-    if flags.take is not None:
-        sets = tuple(replace(each, take=min(each.take or flags.take, flags.take)) for each in sets)
-    if flags.solver is not None:
-        sets = tuple(replace(each, solvers=()) for each in sets)  # else a set would keep its own
-    return replace(plan, instances=sets)
-
-
-def _sets(flags: Flags) -> list[Any]:
+def _sets(given: list[Path], posed: dict[str, Any]) -> list[Any]:
     """A set for each file, called by its name, or by its path where two have one name."""
     from transom.bench.plan.plan import InstanceSet, set_name
 
-    files = [str(path.absolute()) for path in dict.fromkeys(flags.instances or ())]
+    files = [str(path.absolute()) for path in dict.fromkeys(given)]
     names = [set_name(InstanceSet(files=(file,))) for file in files]
     return [
-        InstanceSet(
-            name=name if names.count(name) == 1 else file,
-            files=(file,),
-            problem=flags.problem,
-            objective=flags.objective,
-            objectives=flags.objectives,
-            cost_model=flags.cost_model,
-            wrap=flags.wrap,
-        )
+        InstanceSet(name=name if names.count(name) == 1 else file, files=(file,), **posed)
         for name, file in zip(names, files, strict=True)
     ]
 
