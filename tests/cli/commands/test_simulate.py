@@ -107,7 +107,6 @@ def test_a_damaged_record_is_computed_again(trace: Path, tmp_path: Path) -> None
         (["--policy", "fcfs", "--warm-up", "1e9"], "leave no job of the trace"),
         (["--policy", "fcfs", "--out", "/dev/null/x"], "error: /dev/null: is a file, not a folder"),
         (["--policy", "fcfs", "--nodes", "8", "--oversized", "error"], "exceeds the 8 nodes of the machine"),
-        ([], "Missing option '--policy'"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -184,3 +183,9 @@ def test_one_node_is_counted_in_the_singular(transom: Callable[..., Ran], tmp_pa
     path = tmp_path / "one.swf"
     path.write_text("1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n")
     assert "machine size taken from the largest job (1 node)" in transom("simulate", path, "--policy", "fcfs").err
+
+
+def test_without_a_policy_two_are_compared(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", str(trace), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [each["policy"] for each in said["policies"]] == ["fcfs-easy", "saf-easy"]

@@ -87,3 +87,27 @@ def test_a_missing_back_end_is_said(transom: Transom, monkeypatch: pytest.Monkey
     ]
     asked = transom("solve", "x.json", "--solver", "dp")
     assert (asked.status, asked.err) == (2, "error: solver 'dp' needs no_such_package, which is not installed\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups", "some"),
+    [
+        ("knapsack", {"solvers"}, {"dp", "primal-dual", "sa"}),
+        ("SCAS", {"solvers"}, {"scas-dp", "best-fit"}),
+        ("allocation", {"solvers"}, {"scas-dp", "dcas-exact", "free-exact"}),
+        ("priority-rules", {"priority_rules"}, {"fcfs", "saf"}),
+    ],
+)
+def test_one_kind_alone(transom: Transom, kind: str, groups: set[str], some: set[str]) -> None:
+    (listed,) = transom("solvers", kind, "--json").lines
+    assert listed.keys() == groups
+    (entries,) = listed.values()
+    assert some <= {each["name"] for each in entries}
+    assert "cqsim" not in str(entries)
+    assert kind.lower() in ("allocation", "priority-rules") or all(kind.lower() in each["problems"] for each in entries)
+
+
+def test_a_kind_that_is_none_is_refused(transom: Transom) -> None:
+    ran = transom("solvers", "knapsacks")
+    assert ran.status == 2
+    assert "unknown problem or group 'knapsacks'; did you mean 'knapsack'?" in ran.err

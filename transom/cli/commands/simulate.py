@@ -49,7 +49,8 @@ def command(
         typer.Option(
             "--policy",
             autocompletion=completion.policies,
-            help="Policy: [LABEL=]SPEC, such as fcfs-easy. Repeat to compare.",
+            help="Policy: [LABEL=]SPEC, such as fcfs-easy, or ./mine.py:Class. Repeat to compare. "
+            "By default, fcfs-easy and saf-easy.",
         ),
     ] = None,
     period: Annotated[

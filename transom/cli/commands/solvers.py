@@ -6,15 +6,28 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from transom.cli.options import common as options
+from transom.cli.options import completion
 from transom.cli.output.console import print_json
 
 _WIDTH = 17  # of a name
 
 
-def command(json: options.Json = False) -> None:
+def command(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            autocompletion=completion.problems,
+            help="Only the solvers of these problems, such as knapsack, or only policies, objectives, ...",
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
     """List solvers, policies, objectives, priority rules, cost models and decision rules.
 
     Each entry has its parameters. Solvers are listed by the problems that they take. One name can stand for solvers
@@ -44,16 +57,31 @@ def command(json: options.Json = False) -> None:
         for title, group in groups.items()
     }
     listed["policies"] = _families() + listed["policies"]
+    if kind is not None:
+        listed = _only(listed, kind)
     if json:
         print_json({title.replace(" ", "_"): entries for title, entries in listed.items()})
         return
     types = {name: f"of {each.about}" for name, each in documents().items()} | {None: "of other problems, or not known"}
-    shown = [("Solvers " + about, [e for e in listed["solvers"] if e["type"] == kind]) for kind, about in types.items()]
-    shown += [(heading, listed[title]) for title, heading in _HEADINGS.items()]
+    solvers = listed.get("solvers", [])
+    shown = [("Solvers " + about, [each for each in solvers if each["type"] == of]) for of, about in types.items()]
+    shown += [(heading, listed.get(title, [])) for title, heading in _HEADINGS.items()]
     for i, (heading, entries) in enumerate((heading, entries) for heading, entries in shown if entries):
         print(("\n" if i else "") + heading)
         for entry in entries:
             _print_entry(entry)
+
+
+def _only(listed: dict[str, list[dict[str, Any]]], kind: str) -> dict[str, list[dict[str, Any]]]:
+    """The solvers of one kind of problems, or one group."""
+    from transom.registry import unknown
+
+    kinds = {name for each in listed["solvers"] for name in (each["type"], *each["problems"]) if name}
+    if (title := kind.lower().replace("-", " ")) in listed:
+        return {title: listed[title]}
+    if kind.lower() not in kinds:
+        raise unknown("problem or group", kind, (*kinds, *(each.replace(" ", "-") for each in listed)))
+    return {"solvers": [each for each in listed["solvers"] if kind.lower() in (each["type"], *each["problems"])]}
 
 
 _HEADINGS = {

@@ -31,6 +31,10 @@ class NodeOptions(NamedTuple):
     cost_model: str | None
 
 
+_COMPARED = ["fcfs-easy", "saf-easy"]
+"""Where nothing is asked for: what most sites run, and the rule with the lowest mean waits."""
+
+
 def chosen_runs(policies: list[str] | None, period: int | None, seed: int, nodes: NodeOptions) -> list[Run]:
     """A run per policy, and for each of several allocators where these are compared.
 
@@ -43,9 +47,7 @@ def chosen_runs(policies: list[str] | None, period: int | None, seed: int, nodes
 
     if period is not None and policies:
         raise SpecError(f"--period {period} stands for --policy nwp:period={period}; with --policy, name it there")
-    if period is None and not policies:
-        raise SpecError("Missing option '--policy' (or '--period')")
-    runs = parse_runs(policies or [f"nwp:period={period}"], seed)
+    runs = parse_runs(policies or (_COMPARED if period is None else [f"nwp:period={period}"]), seed)
     allocators = _allocators(nodes)
     if len(allocators) < 2:
         return [replace(run, allocator=each) for run in runs for each in allocators]
