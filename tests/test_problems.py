@@ -67,7 +67,7 @@ def test_it_is_solved_and_checked(transom: Callable[..., Ran]) -> None:
     shown = transom("solve", "jobs.jsonl", "--solver", "longest-job")
     assert (shown.status, shown.err) == (0, "")
     assert "3 x makespan: 2 feasible, 1 optimal" in shown.out
-    ran = transom("solve", "jobs.jsonl", "--json", "--solutions", "--out", "results.jsonl")
+    ran = transom("solve", "jobs.jsonl", "--seconds", 60, "--json", "--solutions", "--out", "results.jsonl")
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert [line["value"] for line in lines] == WORTH
     assert {(line["problem"], line["solver"]) for line in lines} == {("makespan", "auto")}
@@ -103,20 +103,8 @@ def test_a_window_is_read_as_it(transom: Callable[..., Ran]) -> None:
 
 
 def test_it_is_benched_and_reported(transom: Callable[..., Ran], here: Path) -> None:
-    ran = transom(
-        "bench",
-        "run",
-        "--instances",
-        "jobs.jsonl",
-        "--solver",
-        "longest-job",
-        "--solver",
-        "auto",
-        "--seconds",
-        0.2,
-        "--out",
-        "store",
-    )
+    solvers = ("--solver", "longest-job", "--solver", "auto")
+    ran = transom("bench", "run", "--instances", "jobs.jsonl", *solvers, "--seconds", 0.2, "--out", "store")
     assert ran.status == 0, ran.err
     assert "6 ok" in ran.err
     assert "makespan" in transom("bench", "score", "store").out
@@ -164,7 +152,7 @@ def test_what_a_type_lacks_is_one_line(transom: Callable[..., Ran]) -> None:
 
 def test_auto_stands_beside_further_kinds(transom: Callable[..., Ran]) -> None:
     """``bare`` has features, but neither a schedule nor a solver."""
-    (line,) = transom("solve", "window.json", "--json").out.splitlines()
+    (line,) = transom("solve", "window.json", "--seconds", 60, "--json").out.splitlines()
     assert (json.loads(line)["problem"], json.loads(line)["status"]) == ("knapsack", "optimal")
 
 
