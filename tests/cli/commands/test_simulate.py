@@ -189,3 +189,21 @@ def test_without_a_policy_two_are_compared(trace: Path, capsys: pytest.CaptureFi
     assert run(["simulate", str(trace), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [each["policy"] for each in said["policies"]] == ["fcfs-easy", "saf-easy"]
+
+
+def test_figures_by_user_account_and_partition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [(i, 10 * i, 100, 1 + i % 3, 200, i % 25, i % 2, 1) for i in range(1, 101)]
+    lines = [f"{i} {s} -1 {r} {n} -1 -1 {n} {w} -1 1 {u} {g} -1 -1 {p} -1 -1" for i, s, r, n, w, u, g, p in jobs]
+    path = tmp_path / "users.swf"
+    path.write_text("\n".join(["; MaxNodes: 8", *lines, ""]))
+    assert run(["simulate", str(path), "--policy", "fcfs", "--by", "user", "--by", "account"]) == 0
+    shown, said = capsys.readouterr()
+    assert "by user, textbook events" in shown
+    assert "by user: the 20 with the most node-hours of 25; --json has all" in shown + said
+    assert run(["simulate", str(path), "--policy", "fcfs", "--by", "user", "--by", "account", "--json"]) == 0
+    by = json.loads(capsys.readouterr().out)["policies"][0]["by"]
+    assert {label: each["jobs"] for label, each in by["account"].items()} == {"group 0": 50, "group 1": 50}
+    assert sum(each["jobs"] for each in by["user"].values()) == 100
+    assert len(by["user"]) == 25
+    assert run(["simulate", str(path), "--policy", "fcfs", "--by", "partition"]) == 2
+    assert "--by partition: the trace names no two of them" in capsys.readouterr().err

@@ -124,3 +124,20 @@ def test_groups_add_up(schedule: Schedule, bins: int) -> None:
     assert means.tolist() == pytest.approx(expected)
     waited = breakdowns.means_over_time(breakdowns.queue_length(schedule), np.array([0, 4 * 10**6]))
     assert waited[0] * 4 * 10**6 == pytest.approx(schedule.wait.sum())
+
+
+@given(schedules(), st.integers(0, 2**32 - 1), st.floats(0, 50))
+def test_groups_are_those_of_their_jobs(schedule: Schedule, seed: int, head: float) -> None:
+    of = np.random.default_rng(seed).integers(-1, 3, len(schedule))
+    trim = Trim(head_seconds=head)
+    kept, work = trim.kept(schedule), node_seconds(schedule)
+    found = breakdowns.by_group(schedule, ("a", "b", "c"), of, trim)
+    assert set(found) == {"abc"[k] for k in of[kept].tolist() if k >= 0}
+    assert sorted(-each.node_hours for each in found.values()) == [-each.node_hours for each in found.values()]
+    for label, group in found.items():
+        mine = kept & (of == "abc".index(label))
+        assert group.jobs == mine.sum()
+        assert group.node_hours == pytest.approx(work[mine].sum() / 3600)
+        assert group.mean_wait == pytest.approx(schedule.wait[mine].mean())
+        assert group.max_wait == schedule.wait[mine].max()
+        assert group.job_share == pytest.approx(mine.sum() / kept.sum())

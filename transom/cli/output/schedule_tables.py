@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from transom.cli.output.console import number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
+    from transom.simulation.output.job_groups import Grouping
     from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
 
@@ -21,9 +22,18 @@ if TYPE_CHECKING:
 class By(StrEnum):  # typer takes no list of literals
     """How to break the figures down."""
 
-    mode = "mode"
-    size = "size"
-    week = "week"
+    MODE = "mode"
+    SIZE = "size"
+    WEEK = "week"
+    PARTITION = "partition"
+    ACCOUNT = "account"
+    USER = "user"
+
+
+GROUPED = {By.PARTITION: "partition", By.ACCOUNT: "group", By.USER: "user"}
+"""Kinds of :mod:`~transom.simulation.output.job_groups`."""
+
+_SHOWN = 20  # groups in a table
 
 
 TIME = 0
@@ -123,12 +133,31 @@ def print_answer(sentences: Sequence[str]) -> None:
     print()
 
 
-def print_breakdown(title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim) -> None:
-    """One row per run and mode, size class or week."""
-    parts = [breakdowns_of(schedule, trim)[kind.value] for schedule in schedules]
-    groups = [group for part in parts for group in part.values()]
+def check_kinds(kinds: Iterable[By], groups: Mapping[str, Grouping]) -> None:
+    """Refuse what the trace says nothing about, before anything is replayed.
+
+    Raises
+    ------
+    SpecError : it states one partition, account or user, or none.
+    """
+    from transom.errors import SpecError
+
+    for kind in kinds:
+        if GROUPED.get(kind, "") not in groups and kind in GROUPED:
+            raise SpecError(f"--by {kind}: the trace names no two of them")
+
+
+def print_breakdown(
+    title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim, groups: Mapping[str, Grouping]
+) -> None:
+    """One row per run and mode, size class, week, partition, account or user."""
+    parts = [breakdowns_of(schedule, trim, groups, [kind])[kind.value] for schedule in schedules]
+    if kind in GROUPED and len(parts[0]) > _SHOWN:
+        remark(f"by {kind}: the {_SHOWN} with the most node-hours of {len(parts[0]):,}; --json has all")
+        parts = [dict(list(part.items())[:_SHOWN]) for part in parts]
+    shown = [group for part in parts for group in part.values()]
     mean, most = (
-        time_unit((each[name] for each in groups), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
+        time_unit((each[name] for each in shown), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
     )
     rows = []
     for run, part in zip(runs, parts, strict=True):
@@ -162,9 +191,11 @@ def _print_clocks(runs: list[Run]) -> None:
 _HOPS = {"hop_cost": 1, "leaves": 2, "pods": 2}
 
 
-def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[str, float]]]:
-    """The figures by mode, size class and week, by name."""
-    from transom.simulation.output.breakdowns import by_mode, by_size, by_week, hops_by_size
+def breakdowns_of(
+    schedule: Schedule, trim: Trim, groups: Mapping[str, Grouping], kinds: Iterable[By]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures by mode, size class and week, and by those of the groups that are asked for, by name."""
+    from transom.simulation.output.breakdowns import by_group, by_mode, by_size, by_week, hops_by_size
 
     weeks = by_week(schedule, trim)
     hops = hops_by_size(schedule, trim=trim)
@@ -177,6 +208,13 @@ def breakdowns_of(schedule: Schedule, trim: Trim) -> dict[str, dict[str, dict[st
         "week": {
             str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
             for week in weeks
+        },
+        **{
+            kind.value: {
+                label: group._asdict() for label, group in by_group(schedule, *groups[GROUPED[kind]], trim=trim).items()
+            }
+            for kind in kinds
+            if kind in GROUPED
         },
     }
 

@@ -12,6 +12,7 @@ from transom.cli.output.learned_policies import card_lines, print_cards, referen
 from transom.cli.output.schedule_tables import (
     By,
     breakdowns_of,
+    check_kinds,
     limits_held,
     limits_line,
     print_answer,
@@ -96,6 +97,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
 
     texts = read_job_texts(traced.trace, workload.jobs.id) if out else {}
     groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
+    check_kinds(by, groups)
 
     def one(run: Run, report: Callable[[int], None]) -> tuple[Replayed, bool]:
         folder = None if run in beside else out
@@ -120,7 +122,10 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
 
         drawn = save_figures(schedules, asked.pictures, asked.formats, trim)
     if asked.json:
-        policies = [_document(run, each, trim, out) for run, each in zip(runs, found, strict=True)]
+        policies = [
+            _document(run, each, out, breakdowns_of(each.schedule, trim, groups, by))
+            for run, each in zip(runs, found, strict=True)
+        ]
         facts = {"answer": said.facts, "policies": policies, "figures": [str(path) for path in drawn]}
         print_json(_facts(traced, schedules[0].rules) | facts)
         return
@@ -136,7 +141,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     print_summaries(remarked(title, workload), compared, [each.figures for each in own], shown)
     for kind in by:
         title = remarked(f"by {kind}, {schedules[0].rules} events", workload)
-        print_breakdown(title, kind, runs, schedules, trim)
+        print_breakdown(title, kind, runs, schedules, trim, groups)
     for run, schedule in zip(runs, schedules, strict=True):
         if limited := limits_line(schedule):
             note(limited)
@@ -179,7 +184,7 @@ def _allocations(schedule: Schedule) -> dict[str, int]:
     return {"solved": int(solved.sum()), "proved": int(schedule.decisions["allocation_proved"][solved].sum())}
 
 
-def _document(run: Run, replayed: Replayed, trim: Trim, out: Path | None) -> dict[str, Any]:
+def _document(run: Run, replayed: Replayed, out: Path | None, by: dict[str, Any]) -> dict[str, Any]:
     from transom.simulation.output.metrics import aggregate
     from transom.simulation.policies.clocks import clock_of
 
@@ -197,5 +202,5 @@ def _document(run: Run, replayed: Replayed, trim: Trim, out: Path | None) -> dic
         **({"allocations": allocations} if (allocations := _allocations(schedule)) else {}),
         "repeats": len(repeated),
         "jittered": {name: each._asdict() for name, each in aggregate(repeated).items()} if repeated else {},
-        "by": breakdowns_of(schedule, trim),
+        "by": by,
     }

@@ -16,7 +16,7 @@ from transom.simulation.output.metrics import WEEK, Trim, node_seconds
 
 
 class Group(NamedTuple):
-    """The jobs of one mode, size class or week.
+    """The jobs of one mode, size class, week, partition, account or user.
 
     Waiting times are NaN where there is no job; shares are of the jobs that count, NaN without any.
     """
@@ -86,6 +86,27 @@ def by_size(schedule: Schedule, edges: Sequence[int] | None = None, trim: Trim |
     of = size_class(schedule, edges)
     labels = size_labels(schedule.cluster, edges)
     return {label: _group(schedule, kept, of == position) for position, label in enumerate(labels)}
+
+
+def by_group(schedule: Schedule, labels: Sequence[str], of: IntArray, trim: Trim | None = None) -> dict[str, Group]:
+    """The jobs by groups such as their partitions, those with the most node-hours first; groups without jobs are none.
+
+    Parameters
+    ----------
+    schedule : what happened.
+    labels, of : what the groups are called, and the position of each job's group, -1 for none, shape ``(jobs,)``.
+    trim : which jobs do not count.
+    """
+    kept = (trim or Trim()).kept(schedule)
+    work, wait = node_seconds(schedule), schedule.wait
+    total = (kept.sum(), work[kept].sum())
+    mine = kept & (of >= 0)
+    of, work, wait, count = of[mine], work[mine], wait[mine], len(labels)
+    longest = np.zeros(count, np.int64)
+    np.maximum.at(longest, of, wait)
+    jobs, worked, waited = (np.bincount(of, each, count) for each in (None, work, wait))
+    order = [k for k in np.argsort(-worked, kind="stable").tolist() if jobs[k]]
+    return {labels[k]: _group_of(jobs[k], worked[k], waited[k], longest[k], total) for k in order}
 
 
 class Hops(NamedTuple):
