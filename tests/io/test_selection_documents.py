@@ -238,18 +238,3 @@ FRONT = {"values": [[3, 1], [2, 2]], "jobs": [[0], [1]]}
 def test_damaged_fronts_are_named(fields: dict[str, Any], condition: str) -> None:
     with pytest.raises(DocumentError, match=condition):
         decode(changed(result_of(PLAIN, whole_front(PLAIN)), **fields), "r")
-
-
-@pytest.mark.parametrize(
-    ("solution", "says"),
-    [
-        ({"values": [[3, 1], [2, 3]], "jobs": [[0], [1]]}, "point 1 is not worth what is stated"),
-        ({"values": [[5, 3]], "jobs": [[0, 1]]}, "point 0 takes more than the 4 that are free of r0"),
-        ({"values": [[0, 0]], "jobs": [[]]}, "point 0 leaves out job 0, which still fits"),
-        ({"values": [[3, 1], [3, 1]], "jobs": [[0], [0]]}, "point 1 is no better than another point"),
-    ],
-)
-def test_wrong_fronts_are_judged(solution: dict[str, Any], says: str) -> None:
-    result = decode(changed(result_of(PLAIN, whole_front(PLAIN)), solution=solution), "r")
-    assert isinstance(result, Result)
-    assert any(says in wrong for wrong in check(PLAIN, result))

@@ -182,30 +182,6 @@ def test_multi_objective_knapsacks(transom: Transom, tmp_path: Path) -> None:
         assert line["front"] == "complete"
 
 
-EDGES = {
-    "no job": (Selection(np.zeros((0, 2)), [3, 4]), {(0, 0)}),
-    "one job": (Selection([[3, 4]], [3, 4]), {(3, 4)}),
-    "one job that does not fit": (Selection([[3, 4]], [3, 3]), {(0, 0)}),
-    "no job fits": (Selection([[3, 4], [9, 1]], [2, 9]), {(0, 0)}),
-    "no room": (Selection([[3, 4], [9, 1]], [0, 0]), {(0, 0)}),
-    "no room of one resource": (Selection([[3, 0], [9, 1]], [9, 0]), {(3, 0)}),
-    "all equal": (Selection(np.full((12, 2), 2), [7, 9]), {(6, 6)}),
-    "all fit": (Selection([[3, 1], [9, 1]], [50, 50]), {(12, 2)}),
-    "500 jobs": (Selection(np.full((500, 3), 1), [500, 500, 500]), {(500, 500, 500)}),
-}
-
-
-@pytest.mark.parametrize("edge", EDGES)
-def test_edges_have_answers(transom: Transom, tmp_path: Path, edge: str) -> None:
-    problem, expected = EDGES[edge]
-    path = written(tmp_path / "edge.json", problem)
-    (line,) = transom("solve", path, *EXACT, "--json", "--solutions").lines
-    assert (line["status"], line["front"], line["points"]) == ("optimal", "complete", len(expected))
-    assert solved_values(line) == expected
-    ran = transom("solve", path, *EXACT)
-    assert (ran.status, ran.err) == (0, "")
-
-
 def test_a_window_without_jobs(transom: Transom, tmp_path: Path) -> None:
     empty = JobTable(np.empty((0, 6)))
     window = Window(0, Cluster(4, ("gpu",), (3,)), empty, empty, [], [4, 3])
