@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from transom._system.records import record
 from transom.models.arrays import BoolArray, IntArray
 from transom.solvers.selection.front_archive import FrontArchive
 from transom.solvers.selection.pareto_data import Data
 from transom.solvers.selection.pareto_join import DEPTH, FINISHED, FULL, OpenPairs, Side, join
-from transom.solvers.selection.pareto_lists import Candidate, Choices, Limits, bits, extend, limits
+from transom.solvers.selection.pareto_lists import Candidate, Choices, Growth, Limits, bits, extend, limits
 from transom.solvers.selection.pareto_tree import Tree, needed
 
 WORK = 20_000  # steps of a portion: some milliseconds
@@ -120,11 +121,11 @@ class Halves:
         row = np.concatenate((data.objectives[job], data.demands[job]))
         candidate = Candidate(row, bits(np.array([job]), data.jobs), needs)
         limiting = Limits(data.room, demands.sum(axis=0), table, data.same)
-        state, portion = np.zeros(2, np.int64), max(100, 2 * WORK // (10 + terms * len(data.room)))
-        while state[0] < len(half.rows):
-            extend(source, target, keys, state, candidate, limiting, self._known.tree, portion)
+        growth, portion = record(Growth), max(100, 2 * WORK // (10 + terms * len(data.room)))
+        while growth.at < len(half.rows):
+            extend(source, target, keys, growth, candidate, limiting, self._known.tree, portion)
             self._tick()
-        count = int(state[1])
+        count = int(growth.count)
         kept = np.zeros(count, np.bool_)
         if count:
             followed = np.flatnonzero(data.parents[open_].any(axis=0))

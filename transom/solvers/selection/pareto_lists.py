@@ -32,6 +32,13 @@ class Candidate(NamedTuple):
     needs: IntArray
 
 
+class Growth:
+    """How far a list has grown by a job."""
+
+    at: int  # the next choice
+    count: int  # new ones
+
+
 class Limits(NamedTuple):
     """What the undecided jobs can still add to a choice.
 
@@ -130,7 +137,7 @@ def extend(
     source: Choices,
     target: Choices,
     keys: IntArray,
-    state: IntArray,
+    growth: Growth,
     candidate: Candidate,
     limits: Limits,
     known: ArchiveTree,
@@ -138,7 +145,7 @@ def extend(
 ) -> None:
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
 
-    ``state`` holds the next choice and how many new ones there are. ``keys`` say how good the new ones are: worth,
+    ``keys`` say how good the new ones are: worth,
     and what they leave of each resource, where nothing beyond the ``rest`` that all undecided jobs ask for counts.
     """
     old, old_words = source
@@ -147,7 +154,7 @@ def extend(
     room, rest, table, same = limits
     objectives, columns = len(same), old.shape[1]
     best = np.empty(objectives, np.int64)
-    at, count = state[0], state[1]
+    at, count = growth.at, growth.count
     while at < len(old) and work > 0:
         work -= 1
         for take in range(2):
@@ -174,4 +181,4 @@ def extend(
                 keys[count, c] = min(room[c - objectives] - new[count, c], rest[c - objectives])
             count += 1
         at += 1
-    state[0], state[1] = at, count
+    growth.at, growth.count = at, count

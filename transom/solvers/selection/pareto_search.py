@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from transom._system.records import record
 from transom.models import Selection
 from transom.models.arrays import IntArray
 from transom.models.selection_reduction import ReducedSelection
@@ -12,7 +13,7 @@ from transom.solvers.selection.judging_time import judging_seconds
 from transom.solvers.selection.pareto_data import scaled
 from transom.solvers.selection.pareto_halves import WORK, Halves
 from transom.solvers.selection.pareto_lists import bits, chosen
-from transom.solvers.selection.pareto_start import Jobs, exchange, fill, greedy_orders
+from transom.solvers.selection.pareto_start import Jobs, Next, exchange, fill, greedy_orders
 from transom.stop import Budget
 
 _FEW = 16  # greedy selections that are handed over before anything else
@@ -79,9 +80,11 @@ class Search:
                 self._tick()
             if not self._reported:
                 self.hand_over()
-        points, state = self._known.content(), np.zeros(4, np.int64)
+        points, following = self._known.content(), record(Next)
         for _ in range(exchanges):
-            if state[0] < len(points) and exchange(points, state, self._orders, jobs, self._known.tree, 10 * WORK):
+            if following.point < len(points) and exchange(
+                points, following, self._orders, jobs, self._known.tree, 10 * WORK
+            ):
                 self._known.make_room(self._pause)
             self._tick()
 

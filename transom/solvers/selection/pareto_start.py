@@ -25,6 +25,15 @@ class Jobs(NamedTuple):
     parents: BoolArray
 
 
+class Next:
+    """Which exchange of jobs comes next."""
+
+    point: int  # of those that are known
+    out: int  # the job to leave out
+    into: int  # the job to come instead
+    order: int  # in which the rest is filled up
+
+
 def greedy_orders(
     demands: IntArray, room: IntArray, objectives: IntArray, weights: FloatArray, prices: FloatArray
 ) -> IntArray:
@@ -90,11 +99,10 @@ def fill(orders: IntArray, begin: int, given: Jobs, known: ArchiveTree, work: in
 
 
 @compiled
-def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, known: ArchiveTree, work: int) -> bool:
+def exchange(points: IntArray, following: Next, orders: IntArray, given: Jobs, known: ArchiveTree, work: int) -> bool:
     """Put what comes of known selections by one job less, another one instead, and filling up, into an archive.
 
-    ``points`` are rows of an archive; ``state`` holds the next point, the job to leave out, the next order and the next
-    job to come instead.
+    ``points`` are rows of an archive; ``following`` is changed in place.
     Returns whether the archive needs room before the next call.
     """
     demands, room, objectives, parents = given
@@ -103,12 +111,12 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
     point = np.empty(known.rows.shape[1], np.int64)
     base, left = np.empty(resources, np.int64), np.empty(resources, np.int64)
     taken, inside = np.empty(jobs, np.bool_), np.empty(jobs, np.bool_)
-    while state[0] < len(points) and work > 0:
-        at, out, first = state[0], state[1], state[3]
-        state[3] = 0
-        state[1] += 1
-        if state[1] == jobs:
-            state[0], state[1] = at + 1, 0
+    while following.point < len(points) and work > 0:
+        at, out, first = following.point, following.out, following.into
+        following.into = 0
+        following.out += 1
+        if following.out == jobs:
+            following.point, following.out = at + 1, 0
         work -= 1
         if not points[at, terms + out // BITS] >> (out % BITS) & 1:
             continue
@@ -128,7 +136,7 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
         full = False
         for into in range(first, jobs):
             if work <= 0 and into > first and not full:
-                state[0], state[1], state[3] = at, out, into
+                following.point, following.out, following.into = at, out, into
                 return False
             if full or taken[into] or into == out or not _may_come(into, taken, base, given):
                 continue
@@ -138,8 +146,8 @@ def exchange(points: IntArray, state: IntArray, orders: IntArray, given: Jobs, k
                 point[k] -= objectives[out, k]
             put(left, base)
             put(inside, taken)
-            order = orders[state[2] % len(orders)]
-            state[2] += 1
+            order = orders[following.order % len(orders)]
+            following.order += 1
             work -= 2 * jobs
             for turn in range(-1, jobs):
                 job = into if turn < 0 else order[turn]
