@@ -362,7 +362,6 @@ def close_layer(states: States, layer: Layer) -> None:
     layer.leaf += 1
     layer.begin, layer.end = layer.end, layer.count
     layer.next = layer.begin
-    layer.widest = max(layer.widest, layer.end - layer.begin)
     layer.cut = np.inf
 
 

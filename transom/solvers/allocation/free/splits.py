@@ -22,12 +22,11 @@ class Found(NamedTuple):
     """What a search came to.
 
     ``splits`` ``(K, J, P)``: nodes of each job in each pod, best first; ``worths`` ``(K,)``: what each saves at most;
-    ``most``: what any saves at most; ``complete``: whether nothing else saves as much as was asked for.
+    ``complete``: whether nothing else saves as much as was asked for.
     """
 
     splits: IntArray
     worths: FloatArray
-    most: float
     complete: bool
 
 
@@ -90,7 +89,7 @@ class Splits:
         options = [lists[t][0] for t in types.tolist()]
         rests = np.cumsum([0.0, *(lists[t][1] for t in types.tolist()[::-1])])[::-1]
         if self._paid + rests[0] < least:
-            return self._none(self._paid + float(rests[0]))
+            return self._none()
         goals = [core.Goal(rest, least) for rest in rests[1:].tolist()]
         layers = [core.Layer(np.zeros(1, np.int64), np.full(1, self._paid), np.empty(1), np.array([0, -1]))]
         for job, goal in zip(options, goals, strict=True):
@@ -99,7 +98,7 @@ class Splits:
                 return None
             layers.append(layer)
         if not len(layers[-1].keys):
-            return self._none(least)
+            return self._none()
         layers[-1].ahead[:] = 0.0
         for j in range(len(types) - 1, -1, -1):
             at = 0
@@ -127,8 +126,8 @@ class Splits:
             lists[t] = core.Options(out[:count][order], values[:count][order]), float(best)
         return lists
 
-    def _none(self, most: float) -> Found:
-        return Found(np.empty((0, len(self._jobs), len(self.rooms)), np.int64), np.empty(0), most, True)
+    def _none(self) -> Found:
+        return Found(np.empty((0, len(self._jobs), len(self.rooms)), np.int64), np.empty(0), True)
 
     def _extend(
         self, layer: core.Layer, options: core.Options, goal: core.Goal, effort: int, ended: Callable[[], bool]
@@ -182,8 +181,7 @@ class Splits:
         order = np.argsort(-worths[:count], kind="stable")
         splits = np.empty((count, number, len(self.rooms)), np.int64)
         splits[:, self._jobs] = jobs[found.options[:count][order]]
-        most = self._paid + float(layers[0].ahead[0])
-        return Found(splits, worths[:count][order], most, depth < 0)
+        return Found(splits, worths[:count][order], depth < 0)
 
 
 def _ends(parts: Sequence[IntArray | FloatArray]) -> IntArray:

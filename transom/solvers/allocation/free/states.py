@@ -94,7 +94,7 @@ class Layers:
         states.raws[:1], states.sums[0] = states.keys[:1], 0
         states.slack[0] = states.bound[0] = states.rounded[0] = 0.0
         states.parents[0] = -1
-        layer.leaf, layer.next, layer.begin, layer.end, layer.count, layer.width, layer.widest = 0, 0, 0, 1, 1, width, 1
+        layer.leaf, layer.next, layer.begin, layer.end, layer.count, layer.width = 0, 0, 0, 1, 1, width
         layer.limit, layer.cut, layer.dropped = limit, math.inf, math.inf
         size = 1 << (4 * width).bit_length()
         if len(states.slots) != size:
@@ -130,11 +130,6 @@ class Layers:
     def full(self) -> bool:
         """Whether states were given up for want of memory."""
         return self._tight and self.dropped < math.inf
-
-    @property
-    def widest(self) -> int:
-        """The most states of a layer."""
-        return int(self._layer.widest)
 
     def solutions(self, most: int = 1000) -> list[IntArray]:
         """The solutions of the pass, best first, as nodes of each job on each leaf."""

@@ -100,8 +100,8 @@ class Layer:
     """The layers of states before and after a leaf.
 
     ``next`` of those from ``begin`` to ``end`` is dealt out next; those after it, up to ``count``, are new. A layer has
-    at most ``width`` states; ``widest`` is the most that one had. States up to ``limit`` slack are of interest, those
-    of this layer below ``cut``; ``dropped`` is the least slack of one that was dropped.
+    at most ``width`` states. States up to ``limit`` slack are of interest, those of this layer below ``cut``;
+    ``dropped`` is the least slack of one that was dropped.
     """
 
     leaf: int
@@ -110,7 +110,6 @@ class Layer:
     end: int
     count: int
     width: int
-    widest: int
     limit: float
     cut: float
     dropped: float
