@@ -139,6 +139,28 @@ def test_python_calls_a_kept_kernel_that_only_another_process_called_from_a_kern
         assert (done.returncode, done.stdout) == (0, result), done.stderr
 
 
+def test_what_was_kept_for_python_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    """A process that compiles for other kernels may end after one that has compiled the same for Python."""
+    (tmp_path / "kept.py").write_text(
+        "from transom._system.compiling import compiled\n@compiled\ndef product(pair):\n    return pair[0] * pair[1]\n"
+    )
+    later = (
+        "import kept, numba\n"
+        "inner = kept.product._kept(inner=True)\n"
+        "inner.compile((numba.types.UniTuple(numba.int64, 2),))\n"
+        "(made,) = inner.overloads.values()\n"
+        "print(kept.product((3, 4)))\n"
+        "inner._cache.save_overload(made.signature, made)\n"
+    )
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    for program in (later, "import kept; print(kept.product((3, 4)))"):
+        done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stdout) == (0, "12\n"), done.stderr
+    names = [path.name for path in (tmp_path / "transom" / "kernels").glob("*product*")]
+    assert len(names) == 2
+    assert sum(name.endswith(".inner.nbc") for name in names) == 1
+
+
 CALLING = """
 import sys
 from numba.core import event

@@ -15,6 +15,7 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -34,6 +35,9 @@ _UNREADABLE = (OSError, ImportError, AttributeError)
 
 _SEAL = 16
 """Bytes at the end of a file."""
+
+_INNER = ".inner.nbc"
+"""What files end in that compiled code alone can call."""
 
 
 def kept_dispatcher(function: Callable[..., Any], options: dict[str, Any], digest: str, inner: bool) -> Any:
@@ -82,7 +86,7 @@ def _dispatcher_class() -> Any:
             types = [_described(each) for each in arguments]
             key = repr((self.digest, types, context.codegen().magic_tuple(), _versions()))
             whole = cache_folder().path / f"{self.name}-{blake2b(key.encode(), digest_size=16).hexdigest()}.nbc"
-            return whole.with_suffix(".inner.nbc") if self.inner and not whole.exists() else whole
+            return whole.with_suffix(_INNER) if self.inner and not whole.exists() else whole
 
         def load_overload(self, signature: Any, context: Any) -> Any:
             initialize(context)
@@ -92,13 +96,18 @@ def _dispatcher_class() -> Any:
                 found = rebuild(context, *pickle.loads(_unsealed(path.read_bytes())))  # noqa: S301  # our own
                 os.utime(path)  # what nobody uses for long is removed
             except _UNREADABLE:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
                 _report_compiling()
                 return None
             return found
 
         def save_overload(self, signature: Any, result: Any) -> None:
+            path = self.path(_arguments(signature), result.target_context)
+            if self.inner and not path.name.endswith(_INNER):
+                return  # another process has meanwhile kept it for Python, where this has no way in
             try:
-                with atomic_write(self.path(_arguments(signature), result.target_context), "wb") as file:
+                with atomic_write(path, "wb") as file:
                     file.write(_sealed(dumps(reduce(result))))
             except OSError as error:  # the disk or a quota is full: the next process compiles it again
                 _report_not_kept(f"{cache_folder().path}: {error.strerror}")
