@@ -36,7 +36,10 @@ def test_it_leaves_a_checkpoint_that_places(tmp_path: Path, transom: Callable[..
     assert ran.status == 0, ran.err
     assert ran.lines[0]["makespan"] >= ran.lines[0]["bound"]
     before = path.read_bytes()
-    again = transom("train", "learned-priority", trace, *MACHINES, *SMALL, "--out", out, "--json")
+    settings = tmp_path / "few.toml"
+    settings.write_text("generations = 2\npopulation = 9\nwindows = 3\nchunks = 2\n")
+    stated = ("--settings", settings, "--population", 4, "--jobs", 6)  # of both, the option counts
+    again = transom("train", "learned-priority", trace, *MACHINES, *stated, "--out", out, "--json")
     assert "goes on after 2 generations" in again.err
     assert again.lines[0]["scores"] == card.scores
     assert path.read_bytes() == before
@@ -53,6 +56,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, transom: Callable[.
         ((*MACHINES, "--name", "a/b"), "--name a/b"),
         ((*MACHINES, "--step", "nan"), "step must be > 0"),
         ((*MACHINES, "--start", 99), "there are 8"),
+        ((*MACHINES, "--settings", "steps=3"), "--settings: unknown setting 'steps'"),
         (("--machines", "count=1,cpu=1,memory=1"), "fits on no machine"),
     ):
         ran = transom("train", "learned-priority", trace, *words, "--out", tmp_path / "out")

@@ -52,7 +52,11 @@ def with_settings(known: Sequence[Field], options: Collection[str] | None = None
     """
     known = [field for field in known if field.stated("description")]
     shown = [field for field in known if options is None or field.name in options]
-    file = typer.Option("--settings", metavar="FILE.toml|KEY=VALUE,...", help="Settings; options count before them.")
+    file = typer.Option(
+        "--settings",
+        metavar="FILE.toml|KEY=VALUE,...",
+        help="Settings in a file, or as text; what an option states counts.",
+    )
 
     def given(taken: dict[str, Any]) -> dict[str, Any]:
         source = taken.pop("settings", None)

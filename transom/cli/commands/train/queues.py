@@ -59,9 +59,7 @@ def kernel_command(
     jobs = rules.within(part).arrivals(part)
     trainer = KernelTrainer(settings, jobs, part.cluster.num_nodes, apart, out, minutes)
     train_options.train_validated(trainer, settings.validate_every, name, settings.generations, "steps", json)
-    words = training_command("kernel", settings, name).replace(
-        "transom train kernel", f"transom train kernel {trace.name}"
-    )
+    words = training_command(f"kernel {trace.name}", settings, name)
     if first != 10_000:
         words += f" --first {first}"
     card = trainer.checkpoint(name, f"{part.name}: its first {len(part):,} jobs", words).card
@@ -126,7 +124,7 @@ def mars_command(
     trainer = MarsTrainer(settings, part, out, minutes)
     train_options.train_validated(trainer, settings.validate_every, name, settings.updates, "updates", json)
     files = " ".join(path.name for path in traces)
-    words = training_command("mars", settings, name).replace("transom train mars", f"transom train mars {files}")
+    words = training_command(f"mars {files}", settings, name)
     words += "".join(
         f" {option} {value}"
         for option, value, usual in (("--first", first, 10_000), ("--gap", gap, None), ("--nodes", nodes, None))
