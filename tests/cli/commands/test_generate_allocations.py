@@ -141,7 +141,7 @@ def test_paths_like_windows(transom: Transom, tmp_path: Path) -> None:
         (["tjap", "--policy", "scas-dp", "--problem", "free", "--out", "a.jsonl"], "'scas-dp' cannot take free"),
         (["tjap", "--policy", "dp", "--out", "a.jsonl"], "it solves Knapsack problems"),
         (["tjap", "--cost-model", "autors", "--out", "a.jsonl"], "unknown cost model 'autors'"),
-        (["tjap", "--period", "0", "--out", "a.jsonl"], "period must be > 0 s, got 0"),
+        (["tjap", "--period", "0", "--out", "a.jsonl"], "period must be > 0, got 0"),
         (["tjap", "--window", "all", "--out", "a.jsonl"], "error: --window: "),
         ([*FRAGMENTED, "--law", "uniform", "--mean", "5", "--out", "a.jsonl"], "mean does not go with law uniform"),
         ([*FRAGMENTED, "--jobs", "5000", "--out", "a.jsonl"], "5000 jobs of 2 nodes are more than"),
