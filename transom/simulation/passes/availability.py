@@ -4,7 +4,7 @@ A profile is a list of steps: from its time until that of the next one a step's 
 for ever. The steps stand in blocks of at most :data:`WIDTH`, found by bisection. A block knows the least and the most
 that is free in it and what is still to be added to all its steps, so that changing a stretch and searching it touch
 the steps of few blocks: all others are taken or left as a whole. Steps that are over or equal the one before them are
-removed when half of all may be such.
+removed when a fifth of all may be such.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def compact(p: Profile) -> None:
 @no_refcount
 def _count(p: Profile, steps: int) -> None:
     """So many steps fill the first blocks, with nothing to be added to their levels."""
-    p.at[BLOCKS], p.at[STEPS], p.at[ENOUGH] = (steps - 1) // WIDTH + 1, steps, 2 * steps + 4 * WIDTH
+    p.at[BLOCKS], p.at[STEPS], p.at[ENOUGH] = (steps - 1) // WIDTH + 1, steps, steps + steps // 4 + 2 * WIDTH
     for b in range(p.at[BLOCKS]):
         p.blocks[b, SIZE], p.blocks[b, FIRST] = min(steps - b * WIDTH, WIDTH), p.steps[p.blocks[b, ROW], 0, 0]
         for r in range(p.steps.shape[1] - 1):

@@ -31,8 +31,8 @@ from transom.simulation.core.events import (
 from transom.simulation.core.noted_promises import note
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.availability import FREED, SINCE, add, level_at
-from transom.simulation.passes.conservative_plan import DEPTH, OVERDUE, Plan, first_place, move
-from transom.simulation.passes.freed_room import close, earlier, enter_freed, may_move
+from transom.simulation.passes.conservative_plan import DEPTH, OVERDUE, Plan, first_place, move, next_to_move
+from transom.simulation.passes.freed_room import close, enter_freed
 from transom.simulation.passes.service_plan import enter_known, stays, use_limits
 
 
@@ -65,17 +65,12 @@ def conservative_pass(s: State, p: Plan, picks: IntArray, modes: IntArray) -> tu
             if p.begin[s.queue[i]] >= 0:
                 move(s, p, s.queue[i], -1)
                 freed = NEVER
-    # In the order of the queue reservations move into what has become free, until none can.
-    i = settled = 0
-    while freed > now and settled < at[QUEUED]:
-        job, begin = s.queue[i], p.begin[s.queue[i]]
-        i = i + 1 if i + 1 < at[QUEUED] else 0
-        settled += 1
-        if begin > now and may_move(p.freed, job, begin):
-            begin = earlier(p.freed, p.profile, s.jobs, job, begin)
-        if begin < p.begin[job]:
-            settled = 0
-            move(s, p, job, begin)
+    place, looked, begin = 0, 0, 0
+    while freed > now and begin >= 0:
+        place, looked, begin = next_to_move(s, p, place, looked)
+        if begin >= 0:
+            move(s, p, s.queue[place], begin)
+            place, looked = place + 1, 0
     close(p.freed)
     held, free = 0, level_at(p.profile, now, 0)
     for i in range(at[QUEUED]):

@@ -23,7 +23,7 @@ from transom.simulation.core.events import (
 )
 from transom.simulation.core.noted_promises import Noted, new_noted
 from transom.simulation.passes.availability import FREED, TAKEN, Profile, add, earliest, new_profile
-from transom.simulation.passes.freed_room import Freed, enter_freed, new_freed
+from transom.simulation.passes.freed_room import Freed, earlier, enter_freed, may_move, new_freed
 from transom.simulation.passes.service_plan import enter_known, next_instant, stays
 
 DEPTH, OVERDUE = range(2)
@@ -82,6 +82,33 @@ def move(s: State, p: Plan, job: int, begin: int) -> None:
         since = old if begin < 0 else max(old, begin + length)
         add(p.profile, s.jobs, job, since, old + length, FREED)
         enter_freed(p.freed, p.profile, since, old + length)
+
+
+@no_refcount
+def next_to_move(s: State, p: Plan, place: int, looked: int) -> tuple[int, int, int]:
+    """The next job, in the order of the queue again and again, that moves into what has become free.
+
+    Parameters
+    ----------
+    place : in the queue, where to begin.
+    looked : how many jobs were looked at since one moved.
+
+    Returns
+    -------
+    Its place, ``looked``, and when it can begin; -1 where none can move any more.
+    """
+    while looked < s.at[QUEUED]:
+        if place >= s.at[QUEUED]:
+            place = 0
+        job = s.queue[place]
+        begin = p.begin[job]
+        looked += 1
+        if begin > s.at[NOW] and may_move(p.freed, job, begin):
+            found = earlier(p.freed, p.profile, s.jobs, job, begin)
+            if found < begin:
+                return place, looked, found
+        place += 1
+    return place, looked, -1
 
 
 @no_refcount
