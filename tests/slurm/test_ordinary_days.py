@@ -78,6 +78,7 @@ def test_a_run_in_the_background_can_be_stopped(
     slurm.wait(lambda: slurm.states()[job] == "COMPLETED", "Slurm starts it", LONG)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("runs", [USER, OTHER])
 def test_a_job_of_somebody_else_strands_nobody(two_users: TwoUsers, runs: str) -> None:
     """Both hand jobs over, and one of them drives the partition without being an operator."""

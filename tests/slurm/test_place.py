@@ -120,6 +120,7 @@ class Stuck:
         self.slurm.wait(lambda: completed(self.slurm, self.jobs), "all jobs have ended", LONG)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(22))
 def test_killed_at_any_moment_names_vanish_and_all_jobs_complete(
     emulated_slurm: Callable[..., EmulatedSlurm], seed: int
