@@ -183,7 +183,7 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "tau is a word": ([*SIMULATE, "good.swf.gz", "--tau", "long"], ("--tau: expected a number, got 'long'",)),
     "choice is not known": (
         [*SIMULATE, "good.swf.gz", "--by", "hour"],
-        ("error: --by: 'hour' is not one of 'mode', 'size', 'week'\n",),
+        ("error: --by: 'hour' is not one of 'mode', 'size', 'week', 'partition', 'account', 'user'\n",),
     ),
     "option is misspelt": (
         [*SOLVE, "good.json", "--sedonds", "1"],

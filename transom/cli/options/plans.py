@@ -110,7 +110,7 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
         raise SpecError("a plan, the name of a suite or --instances FILE is needed")
     if source is None and flags.trust:
         raise SpecError("--trust is for a plan; what the command line names is run anyway")
-    plan = Plan() if source is None else read_plan(source)
+    plan = Plan() if source is None else read_plan(source, flags.trust)
     posed = {name: getattr(flags, name) for name in _POSED}
     changes: dict[str, Any] = {}
     if flags.instances:
