@@ -34,8 +34,9 @@ class Solver(Protocol):
     A solver may also have ``warm_up()``, called before the clock starts: it imports the back end and compiles kernels,
     and does nothing that depends on the problem; one of several types of problems may have ``warm_up_for(type)``
     instead. With a true ``prepares_itself`` it is called without that, and prepares what a problem needs when it comes
-    to it (:meth:`~transom.stop.Budget.uncounted`). One with a true ``skip_presolve``, because it has conditions or
-    notes of its own, is called even where the problem itself knows the answer (``trivial()``).
+    to it (:meth:`~transom.stop.Budget.uncounted`); whoever measures it from outside calls ``warm_up_on(problem)``. One
+    with a true ``skip_presolve``, because it has conditions or notes of its own, is called even where the problem
+    itself knows the answer (``trivial()``).
     ``digest``, if there is one, is a text that differs where the solver searches differently for reasons that its
     specification does not say, such as weights in a file.
     """
@@ -255,17 +256,21 @@ def wrong_type(solver: Solver, problem: type) -> str | None:
     return f"it solves {' and '.join(each.__name__ for each in solves)} problems"
 
 
-def warm_up(thing: Solver | Problem, problem: type | None = None) -> None:
+def warm_up(thing: Solver | Problem, problem: type | Problem | None = None) -> None:
     """Import and compile what a solver needs, or what the answers to a problem are judged with, outside any budget.
 
     Parameters
     ----------
     thing : the solver, or a problem.
-    problem : the type of the problems to come, for a solver of several.
+    problem : the type of the problems to come, for a solver of several; or the one that comes, for a solver that
+        prepares for problems of its kind alone (``warm_up_on(problem)``).
     """
+    model = problem if problem is None or isinstance(problem, type) else type(problem)
     with timed(f"preparing {getattr(thing, 'name', type(thing).__name__)}"):
-        if problem is not None and hasattr(thing, "warm_up_for"):
-            thing.warm_up_for(problem)
+        if problem is not model and hasattr(thing, "warm_up_on"):
+            thing.warm_up_on(problem)
+        elif model is not None and hasattr(thing, "warm_up_for"):
+            thing.warm_up_for(model)
         elif hasattr(thing, "warm_up"):
             thing.warm_up()
 

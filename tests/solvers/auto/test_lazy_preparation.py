@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from transom import Stop
-from transom.models import Knapsack
+from transom.models import Allocation, FatTree, Knapsack
+from transom.solvers.auto.auto import Auto
+from transom.solving import warm_up
 
 PROGRAM = """
 from time import process_time
@@ -39,6 +43,21 @@ def test_a_static_allocation_compiles_nothing_of_the_other_rules(tmp_path: Path)
     assert in_time == "True"
     assert "transom.solvers.allocation.block_dp" in compiled
     assert not [name for name in compiled if ".dcas" in name or ".free" in name or ".heuristics." in name]
+
+
+def test_who_measures_from_outside_prepares_for_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[str] = []
+    monkeypatch.setattr("transom.solvers.auto.auto.warm_up", lambda solver, kind: prepared.append(solver.name))
+    static, free = (Allocation(FatTree.uniform(8, 2, 4), range(8), [2, 3], rule) for rule in ("static", "free"))
+    warm_up(Auto(), static)
+    assert "scas-dp" in prepared
+    assert not {"dcas-exact", "free-exact"} & {*prepared}
+    prepared.clear()
+    warm_up(Auto(), free)
+    assert "free-exact" in prepared
+    prepared.clear()
+    warm_up(Auto(), Allocation)
+    assert {"scas-dp", "dcas-exact", "free-exact"} <= {*prepared}
 
 
 def test_what_is_prepared_is_not_counted() -> None:

@@ -72,7 +72,7 @@ def _solved(task: Task, announce: Announce, report: Report | None) -> Row:
         check_weights(task, solver)
         reason = refusal(solver, problem)
         if reason is None:
-            warm_up(solver, type(problem))
+            warm_up(solver, problem)
             warm_up(problem)
             cold = perf_counter() - decoded
     except (Exception, SystemExit) as fault:

@@ -44,6 +44,10 @@ class Auto:
         """Compile and import what any of the methods needs for problems of a class."""
         _prepare(*((each.kind, problem) for each in types_of(problem)))
 
+    def warm_up_on(self, problem: Any) -> None:
+        """Compile and import what any of the methods needs for problems of the kind of this one."""
+        _prepare((problem.kind, type(problem)))
+
     def __call__(self, problem: Any, budget: Budget, rng: np.random.Generator, /, start: Any = None) -> None:
         # Replays call it without the judge's look at what is obvious.
         if not presolve(problem, budget):
