@@ -19,4 +19,4 @@ def test_a_timer_of_cpu_time_does_not_make_it_coarse() -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
     for readings in (seen, budgeted):  # process_time gives two values or three here
         assert readings == sorted(readings)
-        assert len(set(readings)) > 1000
+        assert len(set(readings)) > 20  # a call may take less than the microsecond of the clock
