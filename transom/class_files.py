@@ -95,7 +95,10 @@ def load_from_file(name: str) -> Any:
         raise SpecError(f"{file}: not run, because {reason}")
     content = path.read_bytes()
     if str(path) not in _trusted:
-        raise SpecError(f"{name}: a file is run only where the command line itself names it, or with --trust")
+        raise SpecError(
+            f"{name}: a file is run only where the command line itself names it, or with --trust; in Python, hand over "
+            "the object instead of its name"
+        )
     if _digest(content) != _trusted[str(path)]:
         raise SpecError(f"{file}: the file was changed since it was named, or is another one on this machine")
     module = _module(path, content)
@@ -105,10 +108,9 @@ def load_from_file(name: str) -> Any:
     return getattr(module, inner)
 
 
-def file_digest(thing: Any) -> str | None:
-    """The digest of the file that the class of a thing was loaded from; None where that was none."""
-    digest = getattr(sys.modules.get(type(thing).__module__), "__transom_digest__", None)
-    return digest if isinstance(digest, str) else None
+def file_digests(spec: str) -> list[str]:
+    """The digests of the files that a specification names, as far as they may be run."""
+    return [_trusted[path] for named in _NAMED.findall(spec) if (path := str(_absolute(named))) in _trusted]
 
 
 class _Content(SourceLoader):
@@ -127,15 +129,13 @@ class _Content(SourceLoader):
 
 
 def _module(path: Path, content: bytes) -> ModuleType:
-    digest = _digest(content)
-    called = f"{_PREFIX}{_digest(f'{path} {digest}'.encode())}"
+    called = _PREFIX + _digest(f"{path} {_digest(content)}".encode())
     if called in sys.modules:
         return sys.modules[called]
     loader = _Content(path, content)
     found = ModuleSpec(called, loader, origin=str(path))
     found.has_location = True  # the file is the origin, and __file__
     module = module_from_spec(found)
-    module.__dict__["__transom_digest__"] = digest
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))  # what stands beside it can be imported, as from a script
     sys.modules[called] = module  # where dataclasses look up their annotations
@@ -155,4 +155,4 @@ def _absolute(named: str) -> Path:
 
 
 def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=8).hexdigest()
+    return blake2b(content, digest_size=16).hexdigest()

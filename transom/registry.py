@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from transom._system.wording import real_number, whole_number
-from transom.class_files import file_digest, headed, load_from_file, names_a_file
+from transom.class_files import file_digests, headed, load_from_file, names_a_file
 from transom.errors import SpecError
 
 SOLVERS = "transom.solvers"
@@ -180,15 +180,14 @@ def _is_made(thing: Any) -> bool:
     return not callable(thing) or (not isinstance(thing, type) and hasattr(thing, "timeless"))
 
 
-def weights_of(*things: Any) -> str:
+def weights_of(*things: Any, spec: str = "") -> str:
     """What decides beside the specifications of some things, such as weights in a file that one names.
 
-    That is their ``digest``, a text, of those that have one, that of the file that their class was loaded from, and
-    the same of what they hold (:func:`parts_of`); empty where none has.
+    That is their ``digest``, a text, of those that have one, and of what they hold (:func:`parts_of`), and the digests
+    of the files that ``spec``, of which they were made, names; empty where there is none.
     """
-    parts = parts_of(*things)
-    digests = (each for part in parts for each in (getattr(part, "digest", None), file_digest(part)))
-    return " ".join(digest for digest in digests if isinstance(digest, str))
+    digests = (getattr(part, "digest", None) for part in parts_of(*things))
+    return " ".join([*(digest for digest in digests if isinstance(digest, str)), *file_digests(spec)])
 
 
 def parts_of(*things: Any) -> list[Any]:

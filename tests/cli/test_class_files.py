@@ -52,6 +52,21 @@ def test_a_replay_is_that_of_the_registered_policy(transom: Command, trace: Path
     assert (starts["mine"] == starts["sjf-easy"]).all()
 
 
+@pytest.mark.parametrize("spec", ["Shortest", "Rule-easy", "widest-easy", "made", "wrapped"])
+def test_a_replay_is_kept_until_the_file_changes(transom: Command, trace: Path, mine: Path, spec: str) -> None:
+    content = CONTENT + "\nfrom transom.simulation import RulePolicy\n\nwrapped = RulePolicy('sjf', 'easy')\n"
+    (mine / "mine.py").write_text(content)
+    words = ("simulate", trace, "--policy", f"kept=./mine.py:{spec}", "--no-figures", "--out", "runs")
+    assert transom(*words).status == 0
+    jobs = mine / "runs" / "kept" / "jobs.parquet"
+    written = jobs.stat().st_mtime_ns
+    assert transom(*words).status == 0
+    assert jobs.stat().st_mtime_ns == written
+    (mine / "mine.py").write_text(content + "# changed\n")
+    assert transom(*words).status == 0
+    assert jobs.stat().st_mtime_ns > written
+
+
 def test_a_solver_answers(transom: Command, mine: Path) -> None:
     ran = transom("solve", "one.json", "--solver", "./mine.py:Dense", "--json")
     assert ran.status == 0, ran.err
@@ -78,7 +93,7 @@ def test_runs_of_the_bench_in_processes_of_their_own(transom: Command, mine: Pat
     assert ran.status == 0, ran.err
     (row,) = read_results(mine / "out").iter_rows(named=True)
     assert (row["name"], row["outcome"], row["value"]) == ("Dense", "ok", 10.0), row["cause"]
-    assert len(row["weights"]) == 16
+    assert len(row["weights"]) == 32
     assert "nothing was left to do" in transom(*words).err
     (mine / "mine.py").write_text(CONTENT + "# changed\n")
     assert "1 run in" in transom(*words).err

@@ -244,13 +244,14 @@ def _code(run: Run) -> str:
     parts = deciding(run.policy)
     if run.allocator is not None and run.allocator.solver is not None:
         parts.append(registry.make(registry.SOLVERS, run.allocator.solver, Allocation))
-    return code_digest(parts)
+    return code_digest(parts, run.spec)
 
 
-def code_digest(parts: Sequence[Any]) -> str:
-    """A digest of this package, of the files of what others registered among ``parts``, and of weights they hold."""
+def code_digest(parts: Sequence[Any], spec: str) -> str:
+    """A digest of this package, of the files of what others registered among ``parts``, of weights they hold, and of
+    the files that ``spec``, of which they were made, names."""
     state = blake2b(source_digest().encode(), digest_size=8)
-    state.update(registry.weights_of(*parts).encode())
+    state.update(registry.weights_of(*parts, spec=spec).encode())
     for module in sorted({type(part).__module__ for part in parts}):
         file = getattr(sys.modules.get(module), "__file__", None)
         if file and not module.startswith("transom."):

@@ -59,5 +59,5 @@ class NamedSolver:
         from transom import registry
 
         if problem not in self._weights:
-            self._weights[problem] = registry.weights_of(self.for_type(problem))
+            self._weights[problem] = registry.weights_of(self.for_type(problem), spec=self._spec)
         return self._weights[problem]

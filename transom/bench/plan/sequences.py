@@ -70,7 +70,9 @@ def replay_tasks(plan: Plan, trace: TraceSet, make: bool = True) -> Iterator[Tas
     for label, spec in named:
         if twin := next((other for other, same in named if same == spec and other != label), None):
             raise SpecError(f"{name}: {twin!r} and {label!r} are one policy: {spec}")
-    weights = {spec: weights_of(*deciding(policy)) for (_, spec), policy in zip(named, policies, strict=True)}
+    weights = {
+        spec: weights_of(*deciding(policy), spec=spec) for (_, spec), policy in zip(named, policies, strict=True)
+    }
     if make or trace.generate is None:
         digest = _digest(_sequence(trace), trace)
     else:

@@ -100,7 +100,7 @@ def check_weights(task: Task, *things: Any) -> None:
     ------
     SpecError : they are others: a file was changed meanwhile, or is another one on this machine.
     """
-    found = weights_of(*things)
+    found = weights_of(*things, spec=task.spec)
     if found != task.weights:
         raise SpecError(
             f"{task.spec}: here are weights {found or '(none)'}, the task is about {task.weights or 'none'}"

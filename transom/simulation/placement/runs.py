@@ -48,7 +48,7 @@ def replay_tasks(
         "spec": run.spec,
         "seed": run.seed,
         "events": run.rules,
-        "code": code_digest([run.policy, task_rules(run.rules)]),
+        "code": code_digest([run.policy, task_rules(run.rules)], run.spec),
     }
     target = folder / run.label if folder else None
     if target and not force and (kept := _recorded(target, card, chunks)) is not None:
