@@ -54,3 +54,10 @@ def test_nothing_is_added_where_the_command_is_right(tmp_path: Path) -> None:
         "",
         recognised(f"{trace}: x", ["solve", str(trace)]),
     )
+
+
+def test_blank_lines_before_anything_else(tmp_path: Path) -> None:
+    file, line = tmp_path / "trace.swf", " ".join(["-1"] * 18)
+    for begins, found in (("\n \n; MaxNodes: 4\n\n", True), ("\n" * 2_000, True), ("\n" * 2_000 + "no trace: ", False)):
+        file.write_text(begins + line)
+        assert ("this is a trace" in recognised(f"{file}: not JSON", ["solve", str(file)])) is found

@@ -30,7 +30,7 @@ _KINDS = (
     _accounting("LSF", r'"[A-Z]+_[A-Z]+" "'),
     _accounting("Slurm", r'(?s)\s*\{.*"(association|job_id|time_limit)"'),
     _Kind(
-        r"(;[^\n]*\n|\s*\n)*\s*(-?[0-9.]+\s+){17}-?[0-9.]+",
+        r"(;[^\n]*\n|\s)*(-?[0-9.]+\s+){17}-?[0-9.]+",
         ("simulate", "when", "snapshot", "calibrate", "import", "protocol", "train", "report"),
         "a trace: transom simulate {path} replays it, transom snapshot takes windows of it",
     ),
