@@ -46,7 +46,7 @@ def deepjs_command(
 
     A network scores each pair of a waiting task and a machine. The folder then holds the network that did best on the
     chunks of the training with its card, the learning curve (curve.csv), and the state of the training, from which the
-    same command resumes. DeepJsTraining needs PyTorch, use does not.
+    same command resumes. Training needs PyTorch, use does not.
     """
     from transom.cli.options.tasks import read_chunks
     from transom.learned.checkpoints import check_name
@@ -100,7 +100,7 @@ def learned_priority_command(
 
     It learns which task goes first and on which machine, so that makespans come close to a lower bound. The folder
     then holds a checkpoint with its card, the learning curve (curve.csv), and the state of the training, from which the
-    same command resumes. PriorityTraining needs the package cma, use does not.
+    same command resumes. Training needs the package cma, use does not.
     """
     from transom.cli.options.tasks import read_chunks
     from transom.errors import SpecError
