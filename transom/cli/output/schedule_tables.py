@@ -151,7 +151,7 @@ def print_breakdown(
     title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim, groups: Mapping[str, Grouping]
 ) -> None:
     """One row per run and mode, size class, week, partition, account or user."""
-    parts = [breakdowns_of(schedule, trim, groups, [kind])[kind.value] for schedule in schedules]
+    parts = [_breakdown(schedule, trim, groups, kind) for schedule in schedules]
     if kind in GROUPED and len(parts[0]) > _SHOWN:
         remark(f"by {kind}: the {_SHOWN} with the most node-hours of {len(parts[0]):,}; --json has all")
         parts = [dict(list(part.items())[:_SHOWN]) for part in parts]
@@ -195,28 +195,26 @@ def breakdowns_of(
     schedule: Schedule, trim: Trim, groups: Mapping[str, Grouping], kinds: Iterable[By]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """The figures by mode, size class and week, and by those of the groups that are asked for, by name."""
+    shown = dict.fromkeys((By.MODE, By.SIZE, By.WEEK, *kinds))
+    return {kind.value: _breakdown(schedule, trim, groups, kind) for kind in shown}
+
+
+def _breakdown(schedule: Schedule, trim: Trim, groups: Mapping[str, Grouping], kind: By) -> dict[str, dict[str, float]]:
     from transom.simulation.output.breakdowns import by_group, by_mode, by_size, by_week, hops_by_size
 
-    weeks = by_week(schedule, trim)
-    hops = hops_by_size(schedule, trim=trim)
-    return {
-        "mode": {label: group._asdict() for label, group in by_mode(schedule, trim).items()},
-        "size": {
+    if kind is By.WEEK:
+        return {
+            str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
+            for week in by_week(schedule, trim)
+        }
+    if kind is By.SIZE:
+        hops = hops_by_size(schedule, trim=trim)
+        return {
             label: {**group._asdict(), **(hops[label]._asdict() if hops else {})}
             for label, group in by_size(schedule, trim=trim).items()
-        },
-        "week": {
-            str(week.number): {"start": week.start, "utilisation": week.utilisation, **week.group._asdict()}
-            for week in weeks
-        },
-        **{
-            kind.value: {
-                label: group._asdict() for label, group in by_group(schedule, *groups[GROUPED[kind]], trim=trim).items()
-            }
-            for kind in kinds
-            if kind in GROUPED
-        },
-    }
+        }
+    found = by_mode(schedule, trim) if kind is By.MODE else by_group(schedule, *groups[GROUPED[kind]], trim=trim)
+    return {label: group._asdict() for label, group in found.items()}
 
 
 def limits_held(schedule: Schedule) -> dict[str, int]:
