@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from transom.bench.best_known.library import Entry, Library, better, line_of
+from transom.bench.best_known.library import SETTLED, Entry, Library, better, line_of
 from transom.errors import DocumentError, SpecError, TransomError, UnsupportedError
 from transom.io import encode, name_of, read_documents
 from transom.io.formats import ResultDocument
@@ -32,7 +32,6 @@ TRIES = 3
 
 _TERMS = ("problem", "objective", "objectives", "cost_model", "wrap")
 _KNOWN = ("bound", "proved_by", "best", "known_since", "source", "row")
-_SETTLED = ("optimal", "infeasible")
 
 
 class Contradiction(TransomError):
@@ -201,9 +200,9 @@ def improved(entry: Entry, problem: Any, result: Result, source: str, row: str |
     # What a solver chose is named where it handed the problem on, so that one proof is not counted as two.
     by = str(result.parameters.get("chose") or result.solver)
     _refuse_contradiction(entry, result, f"{by} ({source}{'' if row is None else f', row {row}'})")
-    settled = result.status in _SETTLED
+    settled = result.status in SETTLED
     found = result.value is not None and (entry.value is None or better(result.value, entry.value, entry.sense))
-    proof = settled and (entry.best is None or entry.best.status not in _SETTLED)
+    proof = settled and (entry.best is None or entry.best.status not in SETTLED)
     tighter = result.bound is not None and (entry.bound is None or better(entry.bound, result.bound, entry.sense))
     proves = tighter or (settled and not entry.proved)
     if not (found or proof or proves):
@@ -284,7 +283,7 @@ def _shortfall(entry: Entry, claim: Claim, result: Result) -> str | None:
     """What a repeated run did not reach of what was claimed."""
     if claim.value is not None and (result.value is None or better(claim.value, result.value, entry.sense)):
         return f"{claim.value:.12g} became {'nothing' if result.value is None else format(result.value, '.12g')}"
-    if claim.status in _SETTLED and result.status not in _SETTLED:
+    if claim.status in SETTLED and result.status not in SETTLED:
         return "it was not proved again"
     return None
 

@@ -36,6 +36,8 @@ INDEX = "best_known.parquet"
 FORMAT = "transom/best-known/2"
 EARLIER = "index.jsonl.gz"
 """Its name in version 1 of the format, which is read where there is no other."""
+SETTLED = ("optimal", "infeasible")
+"""Statuses of results that are proofs."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,7 +112,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """
         if self.best is None:
             return False
-        if self.best.status in ("optimal", "infeasible"):
+        if self.best.status in SETTLED:
             return True
         if self.type.fronts or self.bound is None or self.value is None:
             return False

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from transom import registry
 from transom.bench.best_known.entering import Contradiction, facts_of, improved
-from transom.bench.best_known.library import EARLIER, Entry, Library, better, line_of
+from transom.bench.best_known.library import EARLIER, SETTLED, Entry, Library, better, line_of
 from transom.errors import DocumentError
 from transom.io import read_documents
 from transom.io.verify import faults
@@ -137,6 +137,6 @@ def _proved_again(entry: Entry, problem: Any, seconds: float) -> tuple[list[str]
             improved(entry, problem, result, "just now")
         except (Contradiction, DocumentError) as error:
             return [str(error).removeprefix(f"{entry.place}: {entry.problem}: ")], None
-        if result.status in ("optimal", "infeasible"):
+        if result.status in SETTLED:
             return [], result.solver
     return [], None

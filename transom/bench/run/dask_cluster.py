@@ -10,12 +10,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from transom import registry
+from transom._system.settings import Above, Natural, Positive
 from transom._system.signals import sigint_masked_for_pools
 from transom.bench.run.dask_logs import overheard
 from transom.bench.run.dask_security import Certificates, is_loopback, security_of
@@ -43,9 +44,6 @@ SETTINGS = {
 }
 
 _NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Jobs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +84,7 @@ class Jobs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     log_folder: str | None = None
     local_folder: str | None = None
     shared_folder: str | None = None
-    patience: Annotated[float, msgspec.Meta(gt=0)] = 86_400.0
+    patience: Above = 86_400.0
 
 
 @dataclass(frozen=True)
