@@ -60,11 +60,12 @@ def front_document(instance: Instance, result: Result, rules: Mapping[str, Decis
         "points": 0 if front is None else len(front),
         "chosen": {},
     }
+    used = [] if front is None else _utilisation(problem, front)
     for spec, point in taken(instance, result, rules).items():
         document["chosen"][spec] = {
             "point": point,
             "values": dict(zip(problem.terms, front.values[point].tolist(), strict=True)),
-            "utilisation": dict(zip(problem.resources, _utilisation(problem, front)[point], strict=True)),
+            "utilisation": dict(zip(problem.resources, used[point], strict=True)),
             "jobs": jobs_of_point(instance.jobs, front, point),
         }
     return document
