@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from transom.models.allocation import Rule as RuleName
     from transom.simulation.nodes.allocator import Allocator
     from transom.simulation.runs import Run
     from transom.traces import Workload
@@ -23,12 +22,12 @@ AllocateBy = Literal["window", "job"]
 class NodeOptions(NamedTuple):
     """What the command line says about nodes."""
 
-    cluster: str | None
-    solvers: tuple[str, ...]
-    rule: Rule | None
-    by: AllocateBy
-    seconds: float
-    cost_model: str | None
+    cluster: str | None = None
+    solvers: tuple[str, ...] = ()
+    rule: Rule | None = None
+    by: AllocateBy = "window"
+    seconds: float = 1.0
+    cost_model: str | None = None
 
 
 _COMPARED = ["fcfs-easy", "saf-easy"]
@@ -81,9 +80,8 @@ def _allocators(nodes: NodeOptions) -> list[Allocator | None]:
     if nodes.cluster is None:
         return [None]
     cost = registry.make(registry.COST_MODELS, nodes.cost_model or "paper")
-    rule: RuleName | None = nodes.rule
     by_job = nodes.by == "job"
-    return [Allocator(solver, rule, cost, True, by_job, nodes.seconds) for solver in nodes.solvers or (None,)]
+    return [Allocator(solver, nodes.rule, cost, True, by_job, nodes.seconds) for solver in nodes.solvers or (None,)]
 
 
 def machine(nodes: int | None, cluster: str | None) -> int | None:

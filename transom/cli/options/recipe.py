@@ -120,10 +120,8 @@ def field_option(field: Field, defaults: Mapping[str, Any], recipes: int = 1) ->
         said = [text if alike else f"{word} {text}" for word, text in shown.items()]
         about += f"  [default: {said[0] if alike else ', '.join(said)}]"
     flag = f"--{field.key.replace('_', '-')}"
-    least, most = (
-        [*field.stated("ge"), *(above + 1 for above in field.stated("gt") if kind is int)],
-        field.stated("le"),
-    )
+    least = [*field.stated("ge"), *(above + 1 for above in field.stated("gt") if kind is int)]
+    most = field.stated("le")
     option = typer.Option(
         flag if kind is not bool or field.default is not None else f"{flag}/--no-{flag[2:]}",
         help=about,

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transom._system.wording import counted
 from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import read_stream
-from transom.cli.output.console import (
-    check_writable,
-    describe,
-    note,
-    number,
-    print_json,
-    print_table,
-    remarked,
-)
+from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.side_by_side import Comparison, side_by_side
 
@@ -77,7 +69,7 @@ def simulate_workflows(
         raise SpecError(f"--tau must be > 0 and finite, got {tau}")
     stream = read_stream(files, nodes, gap, asked.seed)
     policies = [chosen_policy(text, stream.workflows) for text in asked.policies]
-    runs = chosen_runs(policies, period, asked.seed, NodeOptions(None, (), None, "window", 1.0, None))
+    runs = chosen_runs(policies, period, asked.seed, NodeOptions())
     combination = combined_stream(stream) if combine else None
     workload = stream.workload if combination is None else combination.replayed.workload
     deciders = ((run.label, deciding(run.policy)) for run in runs)

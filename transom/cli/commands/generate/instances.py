@@ -45,7 +45,7 @@ def knapsack_command(
     objective: options.Objective = None,
     like: Annotated[
         Path | None, typer.Option("--like", help="windows: take them from this trace instead of a generated one.")
-    ] = (None),
+    ] = None,
     nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="windows: number of nodes.")] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -157,12 +157,7 @@ def _replayed(given: dict[str, Any], count: int | None, seed: int) -> Iterator[S
     first = next(found, None)
     if first is None:
         raise SpecError(f"{recipe.workload.like}: no window of the replay leaves {recipe.minimum} jobs to choose among")
-    return islice(_with(first, found), count)
-
-
-def _with(first: Selection, others: Iterator[Selection]) -> Iterator[Selection]:
-    yield first
-    yield from others
+    return islice(chain((first,), found), count)
 
 
 _ALLOCATIONS = {"--family stream": StreamAllocations, "--family fragmented": FragmentedAllocations}
