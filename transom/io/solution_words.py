@@ -22,7 +22,10 @@ def solution_document(instance: Instance, solution: Any) -> dict[str, Any]:
 
 
 def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
-    """The nodes of each job of an allocation, and under the dynamic rule an order of placing."""
+    """Ids of the nodes of each job of an allocation, and under the dynamic rule an order of placing.
+
+    ``owners`` is the job of each idle node, -1 for none, shape ``(idle,)``; ``jobs`` are their ids, if they have any.
+    """
     document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
     document["nodes"] = None if owners is None else problem.nodes(owners)
     if problem.rule == "dynamic":
@@ -31,19 +34,19 @@ def nodes_of_jobs(problem: Allocation, jobs: list[int] | None, owners: Any) -> d
 
 
 def nodes_of_started(problem: Joint, jobs: list[int] | None, owners: Any) -> dict[str, Any]:
-    """The nodes of each job of a joint choice, none of those that do not start."""
+    """Ids of the nodes of each job of a joint choice, none of those that do not start; as :func:`nodes_of_jobs`."""
     document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
     document["nodes"] = None if owners is None else problem.nodes(owners)
     return document
 
 
 def arcs(problem: ConstrainedPath, jobs: list[int] | None, path: Any) -> dict[str, Any]:
-    """The operation arcs of a path."""
+    """The operation arcs of a path: rows (start, size), shape ``(arcs, 2)``."""
     return {"arcs": None if path is None else path.tolist()}
 
 
 def machines_of_tasks(problem: Placement, jobs: list[int] | None, placed: Any) -> dict[str, Any]:
-    """Instances of each task on each machine, those that are placed: ``[machine, instances]``."""
+    """``[machine, instances]`` of each task where it has some; ``placed`` has shape ``(tasks, machines)``."""
     document: dict[str, Any] = {} if jobs is None else {"jobs": jobs}
     rows = None if placed is None else placed.tolist()
     document["placed"] = rows and [[[m, count] for m, count in enumerate(row) if count] for row in rows]
@@ -51,7 +54,7 @@ def machines_of_tasks(problem: Placement, jobs: list[int] | None, placed: Any) -
 
 
 def starts_of_tasks(problem: Workflow, jobs: list[int] | None, starts: Any) -> dict[str, Any]:
-    """Name, start and end [s] of each task."""
+    """Name, start and end [s] of each task; ``starts`` are in ticks, shape ``(tasks,)``."""
     if starts is None:
         return {"schedule": None}
     times = zip(problem.tasks, starts.tolist(), (starts + problem.durations).tolist(), strict=True)
