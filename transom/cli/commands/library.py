@@ -142,10 +142,8 @@ def update_command(
     """
     from transom.bench.best_known.entering import Claim, Contradiction, claims_of, updates, with_steps
     from transom.bench.best_known.library import locked, read_library, write_library
-    from transom.errors import StopError
 
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise StopError(f"--seconds must be > 0 and finite, got {seconds}")
+    options.check_positive("--seconds", seconds)
     read_library(folder)  # which says if there is none, before there is a lock
     changes: list[str] = []
     wrong: list[str] = []
@@ -209,10 +207,8 @@ def verify_command(
     """
     from transom.bench.best_known.library import read_library
     from transom.bench.best_known.verification import between_entries, verify, without_entry
-    from transom.errors import StopError
 
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise StopError(f"--solve must be > 0 and finite, got {seconds}")
+    options.check_positive("--solve", seconds)
     library = read_library(folder)
     faults: list[dict[str, Any]] = []
     tried = again = otherwise = 0

@@ -172,8 +172,7 @@ def command(
         raise SpecError("--chunks needs --machines, such as count=5,cpu=64,memory=1")
     if jitter and not repeats:
         raise SpecError("--jitter needs --repeats")
-    if not 0 < tau < float("inf"):
-        raise SpecError(f"--tau must be > 0 and finite, got {tau}")
+    options.check_positive("--tau", tau)
     settings = NodeOptions(cluster, tuple(allocate or ()), rule, allocate_by, allocate_seconds, cost_model)
     runs = chosen_runs(policy, period, seed, settings)
     read = read_under(rules, context, reading, trace, machine(nodes, cluster), runs)

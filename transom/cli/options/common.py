@@ -91,3 +91,16 @@ def refuse(given: dict[str, Any], where: str) -> None:
     for name, value in given.items():
         if value is not None:
             raise SpecError(f"{name} does not go with {where}")
+
+
+def check_positive(option: str, value: float | None) -> None:
+    """Refuse the value of an option, if it has one, that is not > 0 and finite.
+
+    Raises
+    ------
+    SpecError : it is not.
+    """
+    from transom.errors import SpecError
+
+    if value is not None and not 0 < value < float("inf"):
+        raise SpecError(f"{option} must be > 0 and finite, got {value}")

@@ -122,8 +122,7 @@ def chosen_plan(source: str | None, flags: Flags) -> Plan:
         changes["seeds"] = tuple(seed for text in flags.seed for seed in _seeds(text))
     if flags.seconds or flags.iterations:
         changes["seconds"], changes["budgets"] = (), tuple(_stops(flags))
-    if flags.grace is not None and not 0 < flags.grace < float("inf"):
-        raise SpecError(f"--grace must be > 0 and finite, got {flags.grace}")
+    options.check_positive("--grace", flags.grace)
     for name in ("threads", "memory", "grace", "clock"):
         if (value := getattr(flags, name)) is not None:
             changes[name] = tuple(value) if isinstance(value, list) else value

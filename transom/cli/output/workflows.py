@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom._system.wording import counted
+from transom.cli.options import common as options
 from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, remarked
@@ -55,7 +56,6 @@ def simulate_workflows(
     ------
     TransomError : a file cannot be read, or one of these options is not valid.
     """
-    from transom.errors import SpecError
     from transom.learned.mars.classes import chosen_policy, classes_of
     from transom.simulation.output.verification import check_schedule
     from transom.simulation.policies.by_name import deciding
@@ -65,8 +65,7 @@ def simulate_workflows(
     from transom.simulation.workflows.recording import write_workflows
 
     out = asked.out
-    if not 0 < tau < float("inf"):
-        raise SpecError(f"--tau must be > 0 and finite, got {tau}")
+    options.check_positive("--tau", tau)
     stream = read_stream(files, nodes, gap, asked.seed)
     policies = [chosen_policy(text, stream.workflows) for text in asked.policies]
     runs = chosen_runs(policies, period, asked.seed, NodeOptions())
