@@ -269,7 +269,10 @@ def _block_early(jobs: IntArray, t: Tables, job: int, start: int, rounded: int) 
     """Take what a reservation holds from its rounded start to the real one."""
     if rounded >= start:
         return
+    taken = False
     for r in range(t.profile.steps.shape[1] - 1):
         coming = level_at(t.profile, start, r) - level_at(t.profile, rounded, r)
         t.early[0, DEMAND + r] = max(jobs[job, DEMAND + r] - max(coming, 0), 0)
-    add(t.profile, t.early, 0, rounded, start, TAKEN)
+        taken = taken or t.early[0, DEMAND + r] > 0
+    if taken:  # else the profile would only grow by steps that equal the ones before
+        add(t.profile, t.early, 0, rounded, start, TAKEN)
