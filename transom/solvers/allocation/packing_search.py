@@ -28,9 +28,19 @@ def warm_packing() -> None:
 
 
 def on_paths(solver: Any, about: str) -> Any:
-    """The class of a solver of static allocations, declared for constrained paths as ``csp-...`` as well."""
+    """The class of a solver of static allocations, declared for constrained paths as ``csp-...`` as well.
+
+    Parameters
+    ----------
+    solver : the class, called ``scas-...``.
+    about : the first line of the docstring.
+    """
+    said = (
+        f"{about}\n\nParameters, errors and further sources are those of ``{solver.name}``.\n\n"
+        "References\n----------\nLan et al. (2023), section IV-B.\n"
+    )
     body = {"name": solver.name.replace("scas", "csp"), "solves": ConstrainedPath}
-    body |= {"__doc__": about, "__module__": solver.__module__, "__slots__": ()}
+    body |= {"__doc__": said, "__module__": solver.__module__, "__slots__": ()}
     return type(solver.__name__.replace("Scas", "Csp"), (solver,), body)
 
 
