@@ -42,6 +42,8 @@ class Made:
         ({"most": 0}, "made: most must be > 0, got 0"),
         ({"word": "three"}, "made: word must be one of one, two, got 'three'"),
         ({"units": (4, 1)}, "made: units must be > 1, got (4, 1)"),
+        ({"units": (4,)}, "made: units must be 2 numbers, got (4,)"),
+        ({"units": (4, 4, 4)}, "made: units must be 2 numbers, got (4, 4, 4)"),
         ({"told": float("nan")}, "made: told must be finite, got nan"),
     ],
 )

@@ -42,10 +42,12 @@ def check_settings(what: str, settings: Any) -> None:
     ------
     SpecError : the first field that does not fit, by its name.
     """
-    for name, (words, ranges) in _limits(type(settings)).items():  # type: ignore[arg-type]
+    for name, (words, ranges, parts) in _limits(type(settings)).items():  # type: ignore[arg-type]
         value = getattr(settings, name)
         if words and value not in words:
             raise SpecError(f"{what}: {name} must be one of {', '.join(map(str, words))}, got {value!r}")
+        if parts and value is not None and len(value) != parts:
+            raise SpecError(f"{what}: {name} must be {parts} numbers, got {value}")
         values = () if value is None else value if isinstance(value, tuple) else (value,)
         if not all(math.isfinite(number) and _within(number, each) for number in values for each in ranges):
             wanted = " and ".join(dict.fromkeys(filter(None, map(range_in_words, ranges)))) or "finite"
@@ -70,15 +72,16 @@ def _within(value: float, meta: Meta) -> bool:
 
 
 @cache
-def _limits(kind: type) -> dict[str, tuple[tuple[Any, ...], list[Meta]]]:
-    """By field: the words that it may be, and its ranges."""
-    found: dict[str, tuple[tuple[Any, ...], list[Meta]]] = {}
+def _limits(kind: type) -> dict[str, tuple[tuple[Any, ...], list[Meta], int]]:
+    """By field: the words that it may be, its ranges, and how many numbers it is, 0 for one or any number."""
+    found: dict[str, tuple[tuple[Any, ...], list[Meta], int]] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         plain = plain_type(hint)
         words = get_args(plain) if get_origin(plain) is Literal else ()
         ranges = [meta for meta in _metas(hint) if plain is float or range_in_words(meta)]
+        several = get_args(plain) if get_origin(plain) is tuple else ()
         if words or ranges:
-            found[name] = words, ranges
+            found[name] = words, ranges, 0 if ... in several else len(several)
     return found
 
 
