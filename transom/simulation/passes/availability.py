@@ -39,8 +39,7 @@ class Profile(NamedTuple):
     amount. ``blocks`` ``(rows, 3 + 3 * A)``: of each block its row, how many steps it has and when the first one begins
     [s]; then, of each amount, what is to be added to its levels, and the least and the most of them with that. The rows
     that no block has stand behind the last one. ``at``: how many blocks and steps there are, with how many steps it is
-    time to remove some, and before when [s]
-    nobody asks any more.
+    time to remove some, and before when [s] nobody asks any more.
     """
 
     steps: IntArray

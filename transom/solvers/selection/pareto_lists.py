@@ -145,8 +145,8 @@ def extend(
 ) -> None:
     """Every choice without and with a job, as far as it fits and may come to something that is not known yet.
 
-    ``keys`` say how good the new ones are: worth,
-    and what they leave of each resource, where nothing beyond the ``rest`` that all undecided jobs ask for counts.
+    ``keys`` say how good the new ones are: worth, and what they leave of each resource, where nothing beyond the
+    ``rest`` that all undecided jobs ask for counts.
     """
     old, old_words = source
     new, new_words = target
