@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from transom._system.signals import ends_in_order, interrupt_behind
 from transom.cli.output.compiling import CompilerNotice
-from transom.cli.output.console import display
+from transom.cli.output.console import display, make_readable
 from transom.cli.output.steps import report_steps
 from transom.errors import TransomError
 
@@ -25,6 +25,7 @@ def main() -> None:
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by whoever called: what is said there is not for the other one
             setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        make_readable(getattr(sys, stream))
     # Imports make many objects and little garbage: of a second, a collector that looks for it often takes a tenth.
     gc.set_threshold(_OBJECTS)
     # Importing numpy starts a thread for every further core, each of which spins for a while; nothing here needs them.

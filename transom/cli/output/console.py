@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import math
+import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +16,14 @@ from transom._system.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TextIO
 
     from transom.cli.output.progress_lines import ProgressLines
     from transom.traces import Workload
 
 _NARROW = 70  # to which a title is not wrapped, however narrow its table [characters]
 _GAP = 3  # between columns, with the margin
+_SPELT = {"\u2500": "-", "\u2013": "-", "\u00b1": "+-"}  # what tables draw, in ASCII
 
 
 @dataclass
@@ -43,6 +49,39 @@ class Display:
 display = Display()
 
 
+def make_readable(stream: TextIO) -> None:
+    """Let a stream print every text, whatever its encoding: what that lacks is spelt in ASCII, or escaped.
+
+    A terminal under ``LC_ALL=C`` gets ASCII alone, as from other programs.
+    """
+    plain = os.environ.get("LC_ALL") in ("C", "POSIX") and not {"PYTHONIOENCODING", "PYTHONUTF8"} & os.environ.keys()
+    stream.reconfigure(encoding="ascii" if plain and stream.isatty() else None, errors="spelt")  # type: ignore[attr-defined]
+
+
+def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Stand in for what an encoding lacks, as ``codecs`` asks for it."""
+    if isinstance(error, UnicodeEncodeError) and (sign := error.object[error.start]) in _SPELT:
+        return _SPELT[sign], error.start + 1
+    if isinstance(error, UnicodeEncodeError):
+        error.end = error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error("spelt", _spell)
+
+
+def _as_shown(text: str) -> str:
+    """What standard output makes of a text."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text if text.isascii() else text.encode(encoding, "spelt").decode(encoding)
+
+
+def _takes_codes(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that takes escape codes, and nobody asked for none."""
+    plain = os.environ.get("TERM", "dumb") in ("dumb", "unknown") or os.environ.get("NO_COLOR")
+    return stream.isatty() and not plain
+
+
 def note(text: str) -> None:
     """Print a note to standard error, unless under ``-q``; standard output stays clean."""
     if not display.quiet:
@@ -59,7 +98,10 @@ def print_json(thing: Any) -> None:
     """One JSON document on one line, sent at once; numbers that are not finite become null."""
     import msgspec
 
-    print(msgspec.json.encode(_finite(thing)).decode(), flush=True)
+    text = msgspec.json.encode(_finite(thing)).decode()
+    if _as_shown(text) != text:  # JSON has escapes of its own
+        text = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+    print(text, flush=True)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
@@ -70,7 +112,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from shutil import get_terminal_size
     from textwrap import wrap
 
-    listed = [list(row) for row in rows]
+    columns, *listed = [[_as_shown(cell) for cell in row] for row in (columns, *rows)]
     # Headings may be wrapped; what stands below them is not broken, whatever the width of the terminal.
     words = [[*heading.split(), ""] for heading in columns]
     widths = [max(map(_width, (*words[i], *(row[i] for row in listed)))) for i in range(len(columns))]
@@ -139,12 +181,12 @@ def _width(text: str) -> int:
 
 
 def _bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if text and sys.stdout.isatty() else text
+    return f"\x1b[1m{text}\x1b[0m" if text and _takes_codes(sys.stdout) else text
 
 
 def progress(hidden: bool = False) -> ProgressLines:
-    """Progress on standard error: bars on a terminal, elsewhere a line every half minute; none if hidden or quiet."""
-    if hidden or display.quiet or not sys.stderr.isatty():
+    """Progress on standard error, unless hidden or quiet: bars where codes are taken, else a line now and then."""
+    if hidden or display.quiet or not _takes_codes(sys.stderr):
         from transom.cli.output.progress_lines import ProgressLines
 
         return ProgressLines(hidden or display.quiet)
@@ -183,8 +225,10 @@ def number(value: float, digits: int = 2) -> str:
 def _finite(thing: Any) -> Any:
     if isinstance(thing, float) and not math.isfinite(thing):
         return None
+    if isinstance(thing, str) and not thing.isascii():  # names of files may hold what UTF-8 does not
+        return thing.encode("utf-8", "backslashreplace").decode()
     if isinstance(thing, dict):
-        return {key: _finite(value) for key, value in thing.items()}
+        return {_finite(key): _finite(value) for key, value in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [_finite(value) for value in thing]
     return thing
