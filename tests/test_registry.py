@@ -10,8 +10,11 @@ from transom.models import Allocation, ConstrainedPath, Knapsack
 from transom.registry import (
     COST_MODELS,
     OBJECTIVES,
+    POLICIES,
     PRIORITY_RULES,
     SOLVERS,
+    Seconds,
+    WholeSeconds,
     build,
     entries,
     labelled_apart,
@@ -31,6 +34,8 @@ class Thing:
     mode: Literal["walk", "metropolis"] = "walk"
     strict: bool = True
     inner: str = "x"
+    wait: WholeSeconds | None = None
+    tau: Seconds = 10.0
 
 
 def test_specifications() -> None:
@@ -52,14 +57,29 @@ def test_values_become_what_the_parameter_is() -> None:
     assert build(Thing, "thing", {"rate": "1"}).rate == 1.0
 
 
+def test_settings_of_seconds_take_durations() -> None:
+    made = build(Thing, "thing", {"wait": "7d", "tau": "0.5m"})
+    assert (made.wait, made.tau) == (604_800, 30.0)
+    assert build(Thing, "thing", {"wait": "none", "tau": "10"}) == Thing()
+    assert make(POLICIES, "nwp:period=30m").period == 1800
+    assert make(POLICIES, "window:seconds=1.5m").seconds == 90
+    made = make(POLICIES, "slurm-backfill:interval=2m,resolution=5m,window=1w,completing=0.6")
+    assert (made.interval, made.resolution, made.window, made.completing) == (120, 300, 604_800, 0.6)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"step": "7"}, "'thing' has no parameter 'step'. Known: steps, rate, mode, strict, inner"),
+        ({"step": "7"}, "'thing' has no parameter 'step'. Known: steps, rate, mode, strict, inner, wait, tau"),
         ({"steps": "7.5"}, "thing:steps: expected int, got '7.5'"),
         ({"rate": "fast"}, "thing:rate: expected float, got 'fast'"),
         ({"mode": "run"}, r"thing:mode: expected walk\|metropolis, got 'run'"),
         ({"strict": "maybe"}, "thing:strict: expected bool"),
+        (
+            {"wait": "0.5"},
+            r"thing:wait: expected whole seconds, or a number with a unit: .*, got '0.5'",
+        ),
+        ({"tau": "soon"}, "thing:tau: expected seconds, or a number with a unit: .*, got 'soon'"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, str], says: str) -> None:

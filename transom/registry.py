@@ -23,8 +23,9 @@ from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import Annotated, Any
 
+from transom._system.durations import seconds_in
 from transom._system.wording import real_number, whole_number
 from transom.class_files import file_digests, headed, load_from_file, names_a_file
 from transom.errors import SpecError
@@ -39,6 +40,12 @@ DECISION_RULES = "transom.decision_rules"
 EVENT_RULES = "transom.event_rules"
 TASK_POLICIES = "transom.task_policies"
 METRICS = "transom.metrics"
+
+Seconds = Annotated[float, "duration"]
+"""The type of a setting that counts seconds: a specification may also say ``30m``, ``1.5h`` or ``7d``."""
+
+WholeSeconds = Annotated[int, "duration"]
+"""The same of whole seconds."""
 
 _WORDS = {
     SOLVERS: "solver",
@@ -350,7 +357,12 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
     parameters = inspect.signature(factory).parameters
     # Fields of a dataclass may be inherited from another file, whose names the class itself knows how to find.
     whole = is_dataclass(factory) or not inspect.isclass(factory)
-    hints = typing.get_type_hints(factory if whole else factory.__init__)
+    annotated = factory if whole else factory.__init__
+    hints = typing.get_type_hints(annotated)
+    durations = (Seconds, WholeSeconds, Seconds | None, WholeSeconds | None)
+    hints |= {
+        name: hint for name, hint in typing.get_type_hints(annotated, include_extras=True).items() if hint in durations
+    }
     settings = {key.replace("-", "_"): value for key, value in settings.items()}
     for key in settings:
         if key not in parameters:
@@ -368,6 +380,11 @@ def _convert(text: str, hint: Any, where: str) -> Any:
     if type(None) in options and text.lower() == "none":
         return None
     for option in options:
+        if option in (Seconds, WholeSeconds):
+            try:
+                return seconds_in(text, whole=option == WholeSeconds)
+            except ValueError as error:
+                raise SpecError(f"{where}: {error}") from None
         if typing.get_origin(option) is typing.Literal:
             if text in typing.get_args(option):
                 return text

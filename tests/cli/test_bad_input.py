@@ -180,7 +180,10 @@ CASES: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "too few jobs": ([*SNAPSHOT, "good.swf.gz", "--jobs", "0"], ("error: --jobs: must be >= 1, got 0",)),
     "jobs are a word": ([*SNAPSHOT, "good.swf.gz", "--jobs", "all"], ("--jobs: expected a whole number, got 'all'",)),
     "jobs are half": ([*SNAPSHOT, "good.swf.gz", "--jobs", "1.5"], ("--jobs: expected a whole number, got '1.5'",)),
-    "tau is a word": ([*SIMULATE, "good.swf.gz", "--tau", "long"], ("--tau: expected a number, got 'long'",)),
+    "tau is a word": (
+        [*SIMULATE, "good.swf.gz", "--tau", "long"],
+        ("--tau: expected seconds, or a number with a unit: 90, 90s, 30m",),
+    ),
     "choice is not known": (
         [*SIMULATE, "good.swf.gz", "--by", "hour"],
         ("error: --by: 'hour' is not one of 'mode', 'size', 'week', 'partition', 'account', 'user'\n",),

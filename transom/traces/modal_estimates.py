@@ -28,6 +28,7 @@ import numpy as np
 from transom._system.compiling import no_refcount
 from transom.errors import SpecError
 from transom.models.arrays import FloatArray, IntArray
+from transom.registry import WholeSeconds
 from transom.traces.walltimes import round_up
 
 HEAD = 20
@@ -64,7 +65,7 @@ class Tsafrir:
     SpecError : a number is out of range.
     """
 
-    longest: int | None = None
+    longest: WholeSeconds | None = None
     share: float | None = None
 
     def __post_init__(self) -> None:

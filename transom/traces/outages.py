@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 
 from transom import registry
+from transom._system.durations import UNITS, seconds_in
 from transom._system.wording import counted
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import IntArray
@@ -32,7 +33,6 @@ MOST_NODES = 10_000_000
 KINDS = ("failure", "drain", "maintenance")
 
 _COLUMNS = ("kind", "begin", "end", "nodes", "announced")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 _LAST = 2**53  # instants beyond are not those of a clock [s]
 
 
@@ -148,7 +148,7 @@ def failures(outages: Outages, nodes: int, first: int, seed: int) -> Iterator[tu
     """
     assert outages.mtbf is not None
     assert outages.mttr is not None
-    length = max(int(np.ceil(outages.mtbf)), _UNITS["d"])
+    length = max(int(np.ceil(outages.mtbf)), UNITS["d"])
     back = np.full(nodes, float(first))
     for k in count():
         rng = stream(seed, "outages", "law", k)
@@ -174,7 +174,7 @@ def parse_outages(texts: Sequence[str], nodes: int, on_failure: str = "requeue")
 
     Parameters
     ----------
-    texts : each a path or ``mtbf=TIME,mttr=TIME``; a time is a number of seconds or ends in s, m, h, d, w or y.
+    texts : each a path or ``mtbf=TIME,mttr=TIME``, durations such as ``30d``.
     nodes : of the machine.
     on_failure : see :class:`Outages`.
 
@@ -284,12 +284,7 @@ def _law(text: str) -> dict[str, float]:
     settings = registry.parse(f"law:{text}")[1]
     if settings.keys() != {"mtbf", "mttr"}:
         raise SpecError(f"outages: a law is such as mtbf=30d,mttr=4h, got {text!r}")
-    return {name: _seconds(name, value) for name, value in settings.items()}
-
-
-def _seconds(name: str, text: str) -> float:
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
     try:
-        return float(number) * _UNITS[unit]
-    except ValueError:
-        raise SpecError(f"outages: {name} must be a time such as 30d or 7200, got {text!r}") from None
+        return {name: seconds_in(value) for name, value in settings.items()}
+    except ValueError as error:
+        raise SpecError(f"outages: {text}: {error}") from None

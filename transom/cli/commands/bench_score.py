@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transom.cli.options import common as options
+from transom.cli.options.digits import DURATION
 from transom.cli.output.console import number, print_json, print_table, remark
 from transom.cli.output.schedule_tables import TIME, sized
 
@@ -33,7 +34,7 @@ def command(
     by: Annotated[By, typer.Option("--by", help="Compare solvers by problem, or by set of the plan.")] = "problem",
     budget: Annotated[
         list[float] | None,
-        typer.Option("--budget", help="Only runs with this time budget, in seconds. Repeat for several."),
+        typer.Option("--budget", metavar=DURATION, help="Only runs with this time budget. Repeat for several."),
     ] = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also compare every two solvers, with tests of significance.")

@@ -9,6 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 from transom.cli.output.console import note, print_json, print_table, progress, remark
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def update_command(
     ],
     folder: Folder = _HERE,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Repeat runs with at least this time budget.")
+        float | None, typer.Option("--seconds", metavar=DURATION, help="Repeat runs with at least this time budget.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -193,8 +194,8 @@ def verify_command(
         float | None,
         typer.Option(
             "--solve",
-            metavar="SECONDS",
-            help="Repeat every proof within SECONDS, with another exact solver where there is one.",
+            metavar=DURATION,
+            help="Repeat every proof within DURATION, with another exact solver where there is one.",
         ),
     ] = None,
     json: options.Json = False,

@@ -11,6 +11,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion, tasks, workflows
+from transom.cli.options.digits import DURATION
 from transom.cli.options.events import Rules, read_under, refuse_others
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
 from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_outages
@@ -55,7 +56,12 @@ def command(
     ] = None,
     period: Annotated[
         int | None,
-        typer.Option("--period", min=1, help="Decide once every SECONDS; short for --policy nwp:period=SECONDS."),
+        typer.Option(
+            "--period",
+            metavar=DURATION,
+            min=1,
+            help="Decide once every DURATION; short for --policy nwp:period=DURATION.",
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -85,7 +91,8 @@ def command(
         typer.Option("--allocate-by", help="Place the jobs that start at one instant together, or one by one."),
     ] = "window",
     allocate_seconds: Annotated[
-        float, typer.Option("--allocate-seconds", help="Time limit of the solver for each allocation.")
+        float,
+        typer.Option("--allocate-seconds", metavar=DURATION, help="Time limit of the solver of allocations."),
     ] = 1.0,
     cost_model: Annotated[
         str | None,
@@ -109,17 +116,27 @@ def command(
     seed: options.Seed = 0,
     jitter: Annotated[
         int,
-        typer.Option("--jitter", min=0, max=10**9, help="Move each submission by up to SECONDS in each repetition."),
+        typer.Option(
+            "--jitter",
+            metavar=DURATION,
+            min=0,
+            max=10**9,
+            help="Move each submission by up to DURATION in each repetition.",
+        ),
     ] = 0,
     repeats: Annotated[
         int, typer.Option("--repeats", min=0, help="Number of further replays, with jitter and other seeds.")
     ] = 0,
-    tau: Annotated[float, typer.Option("--tau", help="Threshold of the bounded slowdown.")] = 10.0,
+    tau: Annotated[float, typer.Option("--tau", metavar=DURATION, help="Threshold of the bounded slowdown.")] = 10.0,
     warm_up: Annotated[
-        float, typer.Option("--warm-up", min=0, help="Exclude jobs of the first SECONDS from the figures.")
+        float,
+        typer.Option("--warm-up", metavar=DURATION, min=0, help="Exclude jobs of the first DURATION from the figures."),
     ] = 0.0,
     cool_down: Annotated[
-        float, typer.Option("--cool-down", min=0, help="Exclude jobs of the last SECONDS from the figures.")
+        float,
+        typer.Option(
+            "--cool-down", metavar=DURATION, min=0, help="Exclude jobs of the last DURATION from the figures."
+        ),
     ] = 0.0,
     by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down. Repeat for several.")] = None,
     reference: ReferenceOption = True,

@@ -13,6 +13,7 @@ import typer
 from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion, slurm
+from transom.cli.options.digits import DURATION
 from transom.cli.output.console import note, print_json, remark
 
 if TYPE_CHECKING:
@@ -64,19 +65,22 @@ def run_command(
         int,
         typer.Option(
             "--lease",
+            metavar=DURATION,
             min=10,
-            help="Seconds after which Slurm has all jobs back if Transom stops. With place, also how long nodes stay "
+            help="Time after which Slurm has all jobs back if Transom stops. With place, also how long nodes stay "
             "named that no look wants any more.",
         ),
     ] = 600,
-    every: Annotated[float, typer.Option("--every", min=0.05, help="Seconds between two looks.")] = 2.0,
+    every: Annotated[float, typer.Option("--every", metavar=DURATION, min=0.05, help="Time between two looks.")] = 2.0,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Stop after N looks.")] = None,
     per_minute: Annotated[
         int, typer.Option("--per-minute", min=1, help="Start, place or nudge at most N jobs a minute.")
     ] = 600,
     longest_wait: Annotated[
         int | None,
-        typer.Option("--longest-wait", min=1, help="Leave a job to Slurm once it has waited for so many seconds."),
+        typer.Option(
+            "--longest-wait", metavar=DURATION, min=1, help="Leave a job to Slurm once it has waited so long."
+        ),
     ] = None,
     no_later: slurm.NoLater = None,
     holds: Annotated[

@@ -12,6 +12,7 @@ import typer
 from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion, records, slurm
+from transom.cli.options.digits import DURATION
 from transom.cli.options.reading import read_workload
 from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, progress, remark
 from transom.cli.output.imports import import_trace
@@ -104,7 +105,8 @@ def advise_command(
     held: slurm.Held = False,
     no_later: slurm.NoLater = None,
     watch: Annotated[
-        float | None, typer.Option("--watch", min=0.1, help="Look again after so many seconds, until Ctrl-C.")
+        float | None,
+        typer.Option("--watch", metavar=DURATION, min=0.1, help="Look again every DURATION, until Ctrl-C."),
     ] = None,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="With --watch: stop after N looks.")] = None,
     log: Annotated[

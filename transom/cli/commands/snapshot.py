@@ -10,6 +10,7 @@ import typer
 from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 from transom.cli.options.nodes import machine, on_tree
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.resources import Resources, equipped
@@ -20,7 +21,7 @@ from transom.cli.output.console import check_writable, describe, note, print_jso
 @with_structs
 def command(
     trace: options.Trace,
-    every: Annotated[int, typer.Option("--every", min=1, help="Time between two windows, in seconds.")],
+    every: Annotated[int, typer.Option("--every", metavar=DURATION, min=1, help="Time between two windows.")],
     out: Annotated[Path, typer.Option("--out", help="Output file for the windows: .jsonl or .jsonl.gz.")],
     policy: Annotated[
         str,

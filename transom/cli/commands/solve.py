@@ -13,6 +13,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 from transom.cli.output.console import (
     check_writable,
     note,
@@ -63,7 +64,9 @@ def command(
     seconds: Annotated[
         float | None,
         typer.Option(
-            "--seconds", help="Time limit for each instance. By default 1, and none with --iterations or --stall."
+            "--seconds",
+            metavar=DURATION,
+            help="Time limit for each instance. By default 1, and none with --iterations or --stall.",
         ),
     ] = None,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Stop after N iterations.")] = None,

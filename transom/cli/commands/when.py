@@ -10,6 +10,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, print_json, print_table, remarked
@@ -31,7 +32,10 @@ def command(
         str, typer.Option("--policy", autocompletion=completion.policies, help="Policy: a priority rule.")
     ] = "fcfs-easy",
     at: Annotated[
-        int | None, typer.Option("--at", min=0, help="When to ask, in seconds. By default, as the job is submitted.")
+        int | None,
+        typer.Option(
+            "--at", metavar=DURATION, min=0, help="When to ask, by the trace's clock. By default, at submission."
+        ),
     ] = None,
     history: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ import typer
 from transom._system.wording import digits
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 
 if TYPE_CHECKING:
     from transom.bench.plan.plan import Plan
@@ -55,7 +56,9 @@ class Flags(NamedTuple):
     ] = None
     seconds: Annotated[
         list[float] | None,
-        typer.Option("--seconds", help="Time budget, instead of the budgets of the plan. Repeat for several."),
+        typer.Option(
+            "--seconds", metavar=DURATION, help="Time budget, instead of those of the plan. Repeat for several."
+        ),
     ] = None
     iterations: Annotated[
         list[int] | None,
@@ -68,7 +71,7 @@ class Flags(NamedTuple):
     memory: Annotated[int | None, typer.Option("--memory", min=1, help="Memory limit of a run.")] = None
     grace: Annotated[
         float | None,
-        typer.Option("--grace", help="Time after the budget at which a run is killed."),
+        typer.Option("--grace", metavar=DURATION, help="Time after the budget at which a run is killed."),
     ] = None
     clock: Annotated[
         Clock | None,

@@ -9,14 +9,19 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
+from transom._system.durations import seconds_in
 from transom._system.settings import Field, fields_of, plain_type
 from transom._system.wording import digits
+from transom.cli.options.digits import DURATION
 from transom.generate.instance_generator import InstanceGenerator, read_parameters
 
 Recipes = Mapping[str, Any]
 """Classes of recipes by what one says to have them, such as ``--family stream``; the last word stands in the help."""
 
 Command = Callable[..., None]
+
+RANGE = f"{DURATION}-{DURATION}"
+"""What stands for two durations, the least and the largest."""
 
 Found = tuple[Field, dict[str, Any]]
 """A field of recipes, and its default in each recipe that has it."""
@@ -111,7 +116,7 @@ def field_option(field: Field, defaults: Mapping[str, Any], recipes: int = 1) ->
         about = f"{', '.join(defaults)}: {about[0].lower()}{about[1:]}"
     words = [extra["metavar"] for extra in field.stated("extra")]
     shown = {
-        word: _shown(value, "," if words else "-")
+        word: _shown(value, "," if words and words[0] != RANGE else "-")
         for word, value in defaults.items()
         if not (value is None or value is False or value == "")
     }
@@ -141,6 +146,11 @@ def _pair(field: Field, text: str) -> tuple[int, int]:
     from transom.errors import SpecError
 
     least, dash, largest = text.partition("-")
+    if dash and {"metavar": RANGE} in field.stated("extra"):
+        try:
+            return int(seconds_in(least, whole=True)), int(seconds_in(largest, whole=True))
+        except ValueError as error:
+            raise SpecError(f"--{field.key}: in {text!r}, {error}") from None
     if not dash or not digits(least) or not digits(largest):
         raise SpecError(f"--{field.key}: expected A-B such as {_shown(field.default)}, got {text!r}")
     return int(least), int(largest)

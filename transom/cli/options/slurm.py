@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +52,9 @@ NoLater = Annotated[
     int | None,
     typer.Option(
         "--no-later",
-        metavar="SECONDS",
+        metavar=DURATION,
         min=0,
-        help="Start no job later than Slurm's own plan, when the job was first seen, and so many seconds: starts that "
+        help="Start no job later than Slurm's own plan, when the job was first seen, and so long: starts that "
         "would make another one too late are kept back, and jobs that are or would be too late are left to Slurm.",
     ),
 ]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom.cli.options.digits import DURATION
+
 if TYPE_CHECKING:
     from transom.simulation.workflows.stream import WorkflowStream
 
@@ -15,8 +17,9 @@ GapOption = Annotated[
     float | None,
     typer.Option(
         "--gap",
+        metavar=DURATION,
         min=0,
-        help="Of workflows that state no submission: submit them in a Poisson process, SECONDS apart in the mean.",
+        help="Of workflows that state no submission: submit them in a Poisson process, DURATION apart in the mean.",
     ),
 ]
 CombineOption = Annotated[

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from transom._system.durations import EXPECTED
+from transom.cli.options.digits import DURATION
+
 _NAMED = {
     **dict.fromkeys(("solver", "allocate", "policy", "against", "cost-model", "decide", "objective"), "SPEC"),
-    **dict.fromkeys(("seconds", "period", "tau", "jitter", "warm-up", "cool-down", "grace"), "SECONDS"),
-    **dict.fromkeys(("allocate-seconds", "epoch", "every", "budget"), "SECONDS"),
     "objectives": "NAME/NAME",
     "cluster": "TREE",
     "memory": "MIB",
@@ -43,6 +44,8 @@ def explain(command: Any) -> Any:
                 choices = list(get_args(annotation))
             if choices:
                 parameter.metavar = f"<{'|'.join(map(str, choices))}>"
+    if any(DURATION in (parameter.metavar or "") for parameter in command.params):
+        command.epilog = f"{DURATION}: {EXPECTED}."
     _keep_whole(command)
     return command
 

@@ -77,7 +77,7 @@ class ReplayedPlacements(InstanceGenerator, frozen=True, kw_only=True):
     jobs: Annotated[Positive, setting("Number of jobs in a chunk.")] = 10
     skip: Annotated[Natural, setting("Number of chunks to skip at the beginning.")] = 0
     solver: Annotated[str, setting("Solver that places the tasks in the replay.")] = "first-fit"
-    every: Annotated[Positive, setting("Minimum time between two windows, in seconds.")] = 60
+    every: Annotated[Positive, setting("Minimum time between two windows.", "DURATION")] = 60
     minimum: Annotated[Natural, setting("Skip windows with fewer waiting tasks.")] = 2
     objective: Annotated[str, setting("Value of a placed instance: count, area or area-duration.")] = "area"
     maximal: Annotated[bool, setting("Require that no instance that still fits is left out.")] = False

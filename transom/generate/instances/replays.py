@@ -79,7 +79,7 @@ class ReplayRecipe(InstanceGenerator, frozen=True, kw_only=True):
     resources: str | None = None
     policy: Annotated[str, setting("Policy of the replay.")] = "fcfs-easy"
     order: str | None = None
-    every: Annotated[Positive, setting("Minimum time between two windows, in seconds.")] = 3600
+    every: Annotated[Positive, setting("Minimum time between two windows.", "DURATION")] = 3600
 
     @property
     def sequential(self) -> bool:

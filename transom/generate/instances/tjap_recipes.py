@@ -82,10 +82,10 @@ class StreamAllocations(_OnTree, frozen=True, kw_only=True):
 
     family: Literal["stream"] = "stream"
     periods: Annotated[Positive, setting("Number of periods of a run.")] = 100
-    period: Annotated[int, setting("Length of a period, in seconds.")] = 60
-    gaps: Annotated[_Range, setting("Range of interarrival times, in seconds.")] = (5, 30)
+    period: Annotated[int, setting("Length of a period.", "DURATION")] = 60
+    gaps: Annotated[_Range, setting("Range of interarrival times.", "DURATION-DURATION")] = (5, 30)
     sizes: Annotated[_Range, setting("Range of job sizes, in nodes.")] = (1, 40)
-    runtimes: Annotated[_Range, setting("Range of runtimes, in seconds.")] = (10, 1800)
+    runtimes: Annotated[_Range, setting("Range of runtimes.", "DURATION-DURATION")] = (10, 1800)
     window: Annotated[
         WindowRule,
         setting("Which jobs form a window. paper: all that fit. code: a prefix of up to 5, as in the authors' code."),

@@ -24,7 +24,7 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
     fewest: Annotated[Positive | None, setting("Minimum number of tasks.")] = None
     width: Annotated[Positive, setting("layered, fork-join: maximum number of parallel tasks.")] = 8
     law: Annotated[str, setting("Distribution of runtimes: lognormal, weibull, gamma or uniform.")] = "lognormal"
-    median: Annotated[float, setting("Median runtime, in seconds.")] = 60.0
+    median: Annotated[float, setting("Median runtime.", "DURATION")] = 60.0
     spread: Annotated[float, setting("Spread of the runtimes of different programs.")] = 1.2
     largest: Annotated[Positive, setting("Largest task, in nodes.")] = 1
     memory: Annotated[bool, setting("Tasks also request memory.")] = False
@@ -34,7 +34,7 @@ class RandomWorkflows(InstanceGenerator, frozen=True, kw_only=True):
     )
     gap: Annotated[
         float | None,
-        setting("Mean time between submissions, a Poisson process, in seconds. By default, all are submitted at 0."),
+        setting("Mean time between submissions, a Poisson process. By default, all are submitted at 0.", "DURATION"),
     ] = None
     together: Annotated[
         Positive, setting("Combine so many workflows into one problem, each released at its submission.")

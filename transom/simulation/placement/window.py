@@ -66,7 +66,7 @@ class PlacementWindow:
 
     solver: str = "auto"
     objective: str = "area"
-    seconds: float | None = 1.0
+    seconds: registry.Seconds | None = 1.0
     iterations: int | None = None
     maximal: bool = True
 

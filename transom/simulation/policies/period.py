@@ -10,6 +10,7 @@ import numpy as np
 from transom.errors import SpecError
 from transom.models import Window
 from transom.models.arrays import IntArray
+from transom.registry import WholeSeconds
 from transom.simulation.core.decision import Decision
 
 WindowRule = Literal["paper", "code"]
@@ -45,7 +46,7 @@ class PeriodPolicy:
     Lan et al. (2023), section III-C.
     """
 
-    period: int = 60
+    period: WholeSeconds = 60
     window: WindowRule = "paper"
     limit: int | None = None
 

@@ -76,7 +76,7 @@ class SelectionPolicy:
     objectives: str = ""
     solver: str = "auto"
     rule: str = "trade-off"
-    seconds: float | None = 1.0
+    seconds: registry.Seconds | None = 1.0
     iterations: int | None = None
     bound: int | None = 50
     backfill: bool = False

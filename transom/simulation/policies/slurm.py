@@ -14,6 +14,7 @@ from transom.errors import SpecError
 from transom.models import Cluster, JobTable, Window
 from transom.models.arrays import IntArray
 from transom.models.cluster import LARGEST
+from transom.registry import Seconds, WholeSeconds
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision
 from transom.simulation.core.drive import drive, new_log
@@ -100,9 +101,9 @@ class SlurmBackfill:
     order: str = "fcfs"
     depth: int = 500
     queue: int = 100
-    interval: int = 30
-    resolution: int = 60
-    window: int = 86400
+    interval: WholeSeconds = 30
+    resolution: WholeSeconds = 60
+    window: WholeSeconds = 86400
     user_jobs: int = LARGEST
     user_nodes: int = LARGEST
     assoc: str = ""
@@ -114,7 +115,7 @@ class SlurmBackfill:
     node_memory: int = 0
     node_gpus: int = 0
     leaf: int = 0
-    completing: float = 0.0
+    completing: Seconds = 0.0
 
     def __post_init__(self) -> None:
         for name in ("depth", "queue", "interval", "resolution", "window"):

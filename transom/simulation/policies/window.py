@@ -51,7 +51,7 @@ class WindowPolicy:
     k: float | None = None
     objective: str = "nodes"
     solver: str = "auto"
-    seconds: float | None = 1.0
+    seconds: registry.Seconds | None = 1.0
     iterations: int | None = None
     easy: bool = True
 
