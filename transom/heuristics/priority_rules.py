@@ -22,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom._system.compiling import inlined, no_refcount
+from transom.errors import SpecError
 from transom.models import JobTable
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import FloatArray, IntArray, whole
 
 Scores = NDArray[np.float64]
+
+_LONGEST = 10**9  # bound on a wait [s]
 
 Clock = Literal["trace", "sequence"]
 """When the clock of a rule began: at the first submission of the trace, or at that of the jobs that are replayed."""
@@ -65,6 +68,45 @@ class KernelRule(PriorityRule, Protocol):
 
 KERNEL_ARGUMENTS = "void(float64[:, ::1], int64[::1], int64, int64, float64[::1])"
 """The types of what a :class:`KernelRule` hands its kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaxWait:
+    """The order of a rule, but jobs that have waited for too long come first, among them first come, first served.
+
+    Replays order by the rule alone and move those jobs to the head of the queue as their time comes, which costs next
+    to nothing (:func:`~transom.simulation.core.events.overtake`).
+
+    Parameters
+    ----------
+    rule : scores all other jobs.
+    seconds : a job that has waited longer, from its submission on, comes first [s], 1 to 10**9.
+
+    Raises
+    ------
+    SpecError : the bound is out of range.
+    """
+
+    timeless: ClassVar[bool] = False
+
+    rule: PriorityRule
+    seconds: int
+
+    def __post_init__(self) -> None:
+        if not 0 < whole(self.seconds, "max_wait") <= _LONGEST:
+            raise SpecError(f"max_wait must be from 1 to {_LONGEST} s, got {self.seconds}")
+
+    @property
+    def clock(self) -> Clock | None:
+        """When the clock of the rule began, if it has one."""
+        return getattr(self.rule, "clock", None)
+
+    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
+        scores = self.rule(jobs, now, origin)
+        if np.shape(scores) != (len(jobs),):
+            return scores  # an error that is reported where jobs are ordered
+        least = np.maximum(scores, np.finfo(np.float64).min)  # of a rule's own infinity
+        return np.where(now - jobs.submit > self.seconds, -np.inf, least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from transom.heuristics.priority_rules import KernelRule, Scores, Unicep, Wfp3
 from transom.models import JobTable
 from transom.simulation import Schedule, simulate
 from transom.simulation.core import replay
-from transom.simulation.core.events import COUNTERS, NOW, QUEUED, STARTED
+from transom.simulation.core.events import COUNTERS, NOW, QUEUED, RANK, STARTED
 from transom.simulation.core.site_order import site_order
 from transom.simulation.passes import rule_replay
 from transom.simulation.passes.queue_order import KINDS, queue_order, reorder
@@ -99,7 +99,7 @@ def test_jobs_are_inserted_among_others_of_their_kind(rule: KernelRule) -> None:
     inserted = 0
     for _ in range(60):
         inserted += order.at[KINDS] > 0
-        reorder(order, queue, at)
+        reorder(order, np.zeros((4000, RANK + 1), np.int64), queue, at)
         count = at[QUEUED]
         assert np.array_equal(
             queue[:count], np.sort(queue[:count])[site_order(rule, few.take(np.sort(queue[:count])), at[NOW], 0)]
@@ -136,7 +136,7 @@ def test_the_order_and_the_scores_are_those_of_the_rule(rule: KernelRule) -> Non
         queue, at = rng.permutation(count), np.zeros(COUNTERS, np.int64)
         for now in (10**4, 10**4 + 3, 10**6):
             at[NOW], at[QUEUED] = now, count
-            reorder(order, queue, at)
+            reorder(order, np.zeros((count, RANK + 1), np.int64), queue, at)
             assert np.array_equal(queue, site_order(rule, jobs, now, 0))
             assert np.array_equal(order.scores[:count], rule(jobs, now, 0)[queue]), "bit by bit"
 

@@ -155,7 +155,8 @@ def _made(examples: Callable[[], list[Any]]) -> list[Any]:
 
 def _families() -> list[dict[str, Any]]:
     about = {
-        "RULE": "Start jobs in the order of a priority rule, up to the first that does not fit.",
+        "RULE": "Start jobs in the order of a priority rule, up to the first that does not fit; "
+        "max_wait=7d lets those go first that have waited longer.",
         "RULE-easy": "The same, with EASY backfilling around a reservation for the first job that waits.",
         "RULE-conservative": "The same, with a reservation for every job, in queue order, or for the first depth=N.",
     }

@@ -30,11 +30,13 @@ SUBMIT, WALLTIME, RANK, START, END, MODE, ORDER, HELD, PARENTS, CHILDREN, CHILDR
 # job undercuts, how many jobs at the front of the queue the last pass left and nothing helped since,
 # and the shadow time of the first of them. Where nodes go out of service: how many changes of what is in service
 # are known, how many limits on jobs that run beyond an instant, how many columns of the demand stand for such a
-# limit, and whether what was planned does not hold any more. Behind the counters stand the changes, as pairs of
-# instant [s] and nodes, then the limits, as pairs of instant and nodes (see passes/service_plan.py).
-COUNTERS = 15
+# limit, and whether what was planned does not hold any more. The wait after which a job goes to the head of the queue
+# [s], 0 for none, and how many jobs, the first ones, have been submitted so long ago. Behind the counters stand the
+# changes, as pairs of instant [s] and nodes, then the limits, as pairs of instant and nodes (see
+# passes/service_plan.py).
+COUNTERS = 17
 NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(11)
-CHANGES, LIMITS, LIMITED, REPLAN = range(11, COUNTERS)
+CHANGES, LIMITS, LIMITED, REPLAN, MAX_WAIT, DUE = range(11, COUNTERS)
 
 _MOVES = 32  # of jobs in the queue per job of it, from which on sorting takes less than inserting
 
@@ -85,6 +87,7 @@ def advance(
             return False
         at[NOW] = now
         at[WAKE] = NEVER
+        overtake(jobs, queue, at)
         waited = int(at[QUEUED])
         while at[ENDING] and ends[0, 0] == now:
             job = pop(ends, at[ENDING])
@@ -238,6 +241,36 @@ def _finish(
 
 
 @no_refcount
+def overtake(jobs: IntArray, queue: IntArray, at: IntArray) -> None:
+    """Rank the jobs that have waited longer than the bound before all others, first come, first served.
+
+    Negative ranks are theirs. They stand at the head of the queue under a rule whose order changes with time, too.
+    """
+    if at[MAX_WAIT] == 0:
+        return
+    n, first, due, moved = len(jobs), at[DUE], at[DUE], 0
+    while due < at[NEXT] and at[NOW] - jobs[due, SUBMIT] > at[MAX_WAIT]:
+        jobs[due, RANK] = due - n
+        moved += jobs[due, START] < 0 and jobs[due, PARENTS] == 0
+        due += 1
+    at[DUE] = due
+    if moved == 0:
+        return
+    place, found = at[QUEUED], 0
+    while place > 0 and jobs[queue[place - 1], RANK] >= first - n:
+        place -= 1
+        if jobs[queue[place], RANK] < 0:
+            found += 1
+        else:
+            queue[place + found] = queue[place]
+    at[PASSED] = min(at[PASSED], place)
+    for job in range(first, due):
+        if jobs[job, START] < 0 and jobs[job, PARENTS] == 0:
+            queue[place] = job
+            place += 1
+
+
+@no_refcount
 def _append(queue: IntArray, at: IntArray, job: int) -> None:
     """Add a job at the end of the queue; :func:`_sort_queue` puts it where it belongs."""
     queue[at[QUEUED]] = job
@@ -345,6 +378,7 @@ def end_jobs(s: State) -> None:
 @no_refcount
 def submit_jobs(s: State) -> None:
     """Take in the submissions of an instant."""
+    overtake(s.jobs, s.queue, s.at)
     waited = int(s.at[QUEUED])
     while s.at[NEXT] < len(s.jobs) and s.jobs[s.at[NEXT], SUBMIT] == s.at[NOW]:
         job = s.at[NEXT]

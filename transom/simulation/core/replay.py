@@ -16,9 +16,9 @@ from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision, Reservation
 from transom.simulation.core.event_kinds import JobEvents, Source, take_next
-from transom.simulation.core.events import State, advance, advance_to_tick, launch, place
+from transom.simulation.core.events import State, advance, advance_to_tick, launch, overtake, place
 from transom.simulation.core.schedule import BACKFILLED, READY, Schedule
-from transom.simulation.core.site_order import clock_begins, load_rule, site_order
+from transom.simulation.core.site_order import clock_begins, load_rule, site_order, without_max_wait
 from transom.traces.workload import Workload
 
 Progress = Callable[[int], None]
@@ -85,9 +85,11 @@ class Replay:
         self.ids = np.ascontiguousarray(jobs.id)
         self.cluster = workload.cluster
         self.runtime = workload.runtime
-        self.rule = load_rule(order)
+        self.order = load_rule(order)
+        self.rule, max_wait = without_max_wait(self.order)
         self.origin = clock_begins(self.rule, workload)
         self.state = new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
+        self.state.at[events.MAX_WAIT] = max_wait
         self.period = period
         self.tracker = tracker if service is None else service
         self.service = service
@@ -119,6 +121,8 @@ class Replay:
             self._tick = int(self.state.at[events.NOW]) + self.period
         elif not advance(*self.state):
             return False
+        if self.period is not None:  # no event happens at a tick
+            overtake(self.state.jobs, self.state.queue, self.state.at)
         if self.tracker is not None and self.service is None:
             ended = int(self.state.at[events.ENDED])
             self.tracker.release(self.state.ended[self._released : ended])
@@ -127,7 +131,7 @@ class Replay:
             now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
             self.state.at[events.PASSED] = 0
             queue = np.sort(self.state.queue[:queued])
-            self.state.queue[:queued] = queue[site_order(self.rule, self.jobs.take(queue), int(now), self.origin)]
+            self.state.queue[:queued] = queue[site_order(self.order, self.jobs.take(queue), int(now), self.origin)]
         return True
 
     def _advance_by_kinds(self, service: ServiceKeeper) -> bool:

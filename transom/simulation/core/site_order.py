@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom import registry
+from transom._system.durations import seconds_in
 from transom.errors import SpecError, shown
-from transom.heuristics.priority_rules import PriorityRule
+from transom.heuristics.priority_rules import MaxWait, PriorityRule
 from transom.models import JobTable
 from transom.traces.workload import Workload
 
@@ -15,14 +16,28 @@ from transom.traces.workload import Workload
 def load_rule(rule: str | PriorityRule) -> PriorityRule:
     """The priority rule of a specification; a rule itself is taken as it is.
 
+    ``max_wait`` is a setting of every rule: :class:`~transom.heuristics.priority_rules.MaxWait`.
+
     Raises
     ------
     SpecError : the name or a parameter is unknown, or it is no rule.
     """
-    made: PriorityRule = registry.make(registry.PRIORITY_RULES, rule) if isinstance(rule, str) else rule
+    stated, max_wait = registry.taken_out(rule, "max_wait") if isinstance(rule, str) else (rule, None)
+    made: PriorityRule = registry.make(registry.PRIORITY_RULES, stated) if isinstance(stated, str) else stated
     if not is_rule(made):
         raise SpecError(f"expected the name of a priority rule or a rule, which has timeless, got {shown(made)}")
-    return made
+    if max_wait is None:
+        return made
+    try:
+        seconds = int(seconds_in(max_wait, whole=True))
+    except ValueError as error:
+        raise SpecError(f"{rule}: max_wait: {error}") from None
+    return MaxWait(made, seconds)
+
+
+def without_max_wait(rule: PriorityRule) -> tuple[PriorityRule, int]:
+    """A rule without its bound on the wait, and that bound [s], 0 for none."""
+    return (rule.rule, rule.seconds) if isinstance(rule, MaxWait) else (rule, 0)
 
 
 def is_rule(thing: object) -> bool:

@@ -17,7 +17,7 @@ from transom.simulation.core.decision import Backfilling
 from transom.simulation.core.events import START, State, reset
 from transom.simulation.core.replay import new_state
 from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.core.site_order import load_rule, site_order
+from transom.simulation.core.site_order import load_rule, site_order, without_max_wait
 from transom.simulation.passes.conservative_plan import Plan, new_plan, restore_plan
 from transom.simulation.passes.queue_order import QueueOrder, forget_kinds, queue_order
 from transom.simulation.passes.rule_replay import Tables, run_conservative, run_plain_or_easy
@@ -58,7 +58,7 @@ class Continued:
         jobs, n = workload.jobs, len(workload)
         self._backfilling = backfilling
         self._promised = np.full(n, -1) if promised is None else promised
-        loaded = load_rule(rule)
+        loaded, max_wait = without_max_wait(load_rule(rule))
         self._order: QueueOrder | None = queue_order(loaded, jobs, origin)
         if not loaded.timeless and self._order is None:
             raise SpecError(f"priority rule {rule!r} has no kernel, which a replay from the middle needs")
@@ -83,6 +83,7 @@ class Continued:
         at[events.NOW], at[events.NEXT] = now, submitted
         at[events.QUEUED], at[events.RUNNING], at[events.STARTED] = len(queue), len(running), len(running)
         at[events.SMALLEST] = jobs.nodes[queue].min(initial=workload.cluster.num_nodes)
+        at[events.MAX_WAIT] = max_wait
         if undecided:
             at[events.WAKE] = now
         self._state = State(*(each.copy() for each in s))

@@ -20,7 +20,7 @@ from transom._system.signals import interrupt_behind
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
 from transom.models.arrays import BoolArray, FloatArray, IntArray
-from transom.simulation.core.events import NOW, PASSED, QUEUED, STARTED
+from transom.simulation.core.events import NOW, PASSED, QUEUED, RANK, STARTED
 from transom.simulation.core.site_order import name_of_rule
 
 if TYPE_CHECKING:
@@ -93,15 +93,24 @@ def _compiled_kernel(rule: KernelRule) -> Any:
 
 
 @no_refcount
-def reorder(o: QueueOrder, queue: IntArray, at: IntArray) -> None:
+def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, at: IntArray) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id.
 
     New jobs stand at the end of it, as they do where all have the same rank; jobs that started stood in front of those.
+    Jobs that have waited longer than the bound stay at its head.
     """
-    count = at[QUEUED]
+    head = 0
+    while head < at[QUEUED] and jobs[queue[head], RANK] < 0:
+        head += 1
     at[PASSED] = 0
-    ordered = o.at[ORDERED] - (at[STARTED] - o.at[BEFORE])
-    o.at[ORDERED], o.at[BEFORE] = count, at[STARTED]
+    ordered = o.at[ORDERED] - (at[STARTED] - o.at[BEFORE]) - head
+    o.at[ORDERED], o.at[BEFORE] = at[QUEUED], at[STARTED]
+    _reorder(o, queue[head:], at[QUEUED] - head, max(ordered, 0), at)
+
+
+@no_refcount
+def _reorder(o: QueueOrder, queue: IntArray, count: int, ordered: int, at: IntArray) -> None:
+    """Order a queue whose first ``ordered`` jobs were in order at the last pass."""
     if o.at[KINDS] > 0 and _still_ordered(o, count, at[NOW]):
         while ordered < count and _insert(o, queue, ordered, at[NOW]):
             ordered += 1

@@ -112,7 +112,7 @@ def run_plain_or_easy(
                 return row, False
             # Without a reservation the order of jobs that cannot start does not matter.
             if order is not None and (easy or free[0] >= at[events.SMALLEST]):
-                reorder(order, queue, at)
+                reorder(order, jobs, queue, at)
         arrived = False
         before(log, row, at, free)
         count, backfilled, head, begin = 0, 0, -1, -1
@@ -140,7 +140,7 @@ def run_conservative(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.queue, s.at)
+                reorder(order, s.jobs, s.queue, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)

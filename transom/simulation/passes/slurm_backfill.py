@@ -120,7 +120,7 @@ def run_slurm(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.queue, s.at)
+                reorder(order, s.jobs, s.queue, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         cycle = s.at[NOW] % terms.interval == 0

@@ -80,8 +80,9 @@ def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
     ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
-    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, too. ``./mine.py:NAME`` is a policy, or a rule
-    with the same endings (:mod:`transom.class_files`).
+    ``f4-easy:clock=sequence``. All take ``max_wait`` (:class:`~transom.heuristics.priority_rules.MaxWait`), and
+    ``RULE-conservative`` a ``depth``. ``./mine.py:NAME`` is a policy, or a rule with the same endings
+    (:mod:`transom.class_files`).
 
     Raises
     ------
@@ -94,6 +95,8 @@ def make_policy(spec: str) -> Policy:
         policy: Policy = registry.make(registry.POLICIES, spec)
         return policy
     if names_a_file(name) and not name.endswith(("-easy", "-conservative")):
+        if hasattr(registry.load(registry.POLICIES, name), "timeless"):
+            return RulePolicy(spec)
         made = registry.make(registry.POLICIES, spec)
         return RulePolicy(spec) if is_rule(made) else policy_of(made)
     rules = registry.names(registry.PRIORITY_RULES)

@@ -26,7 +26,7 @@ def clock_of(policy: str | Policy) -> str | None:
     """
     policy = policy_of(policy)
     rules = getattr(policy, "rules", None) or (load_rule(getattr(policy, "order", "fcfs")),)
-    clocks: set[str] = {rule.clock for rule in rules if hasattr(rule, "clock")}
+    clocks: set[str] = {clock for rule in rules if (clock := getattr(rule, "clock", None)) is not None}
     return " and ".join(sorted(clocks, reverse=True)) or None
 
 

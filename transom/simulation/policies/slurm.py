@@ -192,7 +192,7 @@ class SlurmBackfill:
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
         # Where Python alone knows the order or takes in the events, only single passes are compiled.
         leaps = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
-        terms_of_pass = self._terms._replace(steady=leaps and order is None)
+        terms_of_pass = self._terms._replace(steady=leaps and order is None and not state.at[events.MAX_WAIT])
 
         def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
             if priorities is None:
