@@ -118,3 +118,20 @@ def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
     lines = SMALL.splitlines(keepends=True)
     shuffled = "".join(lines[:5] + lines[:4:-1])
     assert read_swf(write(tmp_path, shuffled)) == read_swf(write(tmp_path, SMALL))
+
+
+@pytest.mark.parametrize(
+    ("header", "submit", "epoch"),
+    [
+        ("", 30, None),
+        ("; UnixStartTime: 1027839845\n", 30, 1_027_839_845),
+        (";unixstarttime:1027839845 (some day)\n", 30, 1_027_839_845),
+        ("; UnixStartTime: 0\n", 30, None),
+        ("; UnixStartTime: 12.5\n", 30, None),
+        ("; UnixStartTime: -1\n", 30, None),
+        ("; UnixStartTime: 1027839845\n", 1_641_021_254, 0),
+        ("", 1_641_021_254, 0),
+    ],
+)
+def test_dates_are_known_where_the_begin_is(tmp_path: Path, header: str, submit: int, epoch: int | None) -> None:
+    assert read_swf(write(tmp_path, header + line(f2=submit)), nodes=8).origin.epoch == epoch

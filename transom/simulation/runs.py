@@ -139,7 +139,8 @@ def replay(
         (target / "jobs.parquet").unlink(missing_ok=True)
         groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
         stated = {kind: np.array([*groups[kind].labels, ""])[groups[kind].of] for kind in TEXTS if kind in groups}
-        write_schedule(schedule, target, runs, {**(details or {}), **card}, promises, {**stated, **(texts or {})})
+        known = {"epoch": workload.origin.epoch, **(details or {}), **card}
+        write_schedule(schedule, target, runs, known, promises, {**stated, **(texts or {})})
     return schedule, False
 
 

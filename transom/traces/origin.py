@@ -42,6 +42,17 @@ class Partition(NamedTuple):
         return f"{text} ({100 * self.jobs:.1f} % of the jobs, {100 * self.node_seconds:.1f} % of the node-seconds)"
 
 
+def unix_epoch(stated: int, first: int) -> int | None:
+    """0 s on a trace's clock in Unix time [s], by which its times become dates; None where it is not known.
+
+    Parameters
+    ----------
+    stated : by the trace; 0 where it does not say.
+    first : the first submission [s]; one in 1985 or later is a Unix time itself.
+    """
+    return 0 if first > 500_000_000 else stated or None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Origin(Frozen):
     """Facts about the jobs of a workload that are no part of the problem.
@@ -61,6 +72,7 @@ class Origin(Frozen):
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
     path : the trace that the jobs were read from; empty where there is none.
+    epoch : 0 s on the trace's clock in Unix time [s]; None where it is not known (:func:`unix_epoch`).
     machine : what is doubtful about the size of the machine; empty where nothing is.
     """
 
@@ -75,6 +87,7 @@ class Origin(Frozen):
     repaired: Mapping[str, BoolArray] = field(default_factory=dict)
     apart: bool = False
     path: str = ""
+    epoch: int | None = None
     machine: str = ""
 
     def take(self, index: Any) -> Origin:

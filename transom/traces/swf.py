@@ -14,6 +14,7 @@ from transom._system.notices import timed
 from transom._system.wording import counted
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray, expected, whole
+from transom.traces.origin import unix_epoch
 from transom.traces.partitions import selected
 from transom.traces.rules import LARGER, LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_header import Field, Header
@@ -74,8 +75,8 @@ def read_swf(
     with timed(f"reading {where}"):
         log, header = read_log(where, rules.size_field)
         workload = repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
-    if doubt := _doubt(workload, header, rules, nodes):
-        workload = replace(workload, origin=replace(workload.origin, machine=doubt))
+    doubt, epoch = _doubt(workload, header, rules, nodes), unix_epoch(header.epoch, int(workload.jobs.submit[0]))
+    workload = replace(workload, origin=replace(workload.origin, machine=doubt, epoch=epoch))
     if nodes or not header.told_by:
         return workload
     repairs = {f"machine size taken from {header.told_by} ({counted(workload.cluster.num_nodes, 'node')})": 1}

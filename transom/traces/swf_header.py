@@ -11,6 +11,7 @@ from transom.traces.partitions import PartitionNodes
 
 _SIZE = re.compile(rb";[ \t]*(MaxNodes|MaxProcs)[ \t]*:[ \t]*([^ \t\r\n]*)", re.IGNORECASE)
 _NUMBER = re.compile(rb"([0-9]+(?:,[0-9]{3})*)(?![0-9._]|[eE][0-9])")
+_EPOCH = re.compile(rb";[ \t]*UnixStartTime[ \t]*:[ \t]*([0-9]{1,11})(?![0-9.])", re.IGNORECASE)
 _BEGUN = re.compile(rb"[-+.]?[0-9]")
 _PARTITION = re.compile(rb";[ \t]*Partition[ \t]*:[ \t]*(\d{1,18})[ \t]+([^ \t\r\n]+)", re.IGNORECASE)
 _COLUMNS = re.compile(rb";[ \t]*Columns[ \t]*:(.*)", re.IGNORECASE | re.DOTALL)
@@ -61,6 +62,7 @@ class Header:
     partition_nodes : sizes of partitions, in what sizes of jobs are counted in.
     told_by : where the size of the machine comes from, if nobody stated it.
     groups : names of groups of users by number.
+    epoch : 0 s on the trace's clock in Unix time [s]; 0 where the times themselves are Unix times or nobody says so.
     """
 
     path: str
@@ -74,6 +76,7 @@ class Header:
     partition_nodes: PartitionNodes = field(default_factory=PartitionNodes)
     told_by: str = ""
     groups: Mapping[int, str] = field(default_factory=dict)
+    epoch: int = 0
 
     def read(self, comment: bytes, line: int) -> None:
         """Take what a line says that begins with a semicolon.
@@ -86,6 +89,8 @@ class Header:
             self._take_size(found[1].decode(), found[2], line)
         elif found := _PARTITION.match(comment):
             self.partitions.setdefault(int(found[1]), found[2].decode("utf-8", "replace"))
+        elif found := _EPOCH.match(comment):
+            self.epoch = self.epoch or int(found[1])
         elif (found := _COLUMNS.match(comment)) and self.columns is None and not self.over:
             self.columns = self._names(found[1].decode("utf-8", "replace"), line)
 

@@ -11,8 +11,11 @@ import polars as pl
 from tests.report.rows import EVIL
 from transom.cli import run
 from transom.generate import generate_lublin
-from transom.models import JobTable
-from transom.traces import Workload, write_swf
+from transom.models import Cluster, JobTable
+from transom.simulation import simulate
+from transom.simulation.runs import Run, replay
+from transom.traces import Workload
+from transom.traces.outages import parse_outages
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 POLICIES = ("fcfs-easy", "sjf-easy", "fcfs-conservative")
@@ -72,33 +75,50 @@ def recorded(folder: Path, *more: str) -> Path:
     return out
 
 
+DAY = 86_400
+BEGIN = 1_719_792_000  # 2024-07-01 00:00:00 UTC
+
+
+def of_partitions(jobs: int = 300) -> Workload:
+    """The jobs on two partitions of their own, some with GPUs, with a clock whose 0 s is :data:`BEGIN`."""
+    plain = made_up(jobs)
+    kept = plain.take(np.flatnonzero(plain.jobs.nodes <= 40))
+    nodes, small = kept.jobs.nodes, kept.jobs.nodes <= 8
+    demand = np.column_stack((np.where(small, nodes, 0), np.where(small, 0, nodes), np.where(nodes % 2, nodes, 0)))
+    cluster = Cluster(64, ("partition_small", "partition_large", "gpu"), (16, 40, 40))
+    table = JobTable(np.column_stack((kept.jobs.data, demand)), kept.jobs.depends_on)
+    origin = replace(kept.origin, epoch=BEGIN, partition=small.astype(np.int64), names={0: "large", 1: "small"})
+    return replace(kept, cluster=cluster, jobs=table, origin=origin)
+
+
+def recorded_site(folder: Path) -> Path:
+    """The jobs of partitions under EASY, with a day of maintenance of 20 nodes and a failure of three."""
+    workload, lines = of_partitions(), folder / "outages.csv"
+    begin = int(workload.jobs.submit[40])
+    lines.write_text(
+        "kind,begin,end,nodes,announced\n"
+        f"maintenance,{begin},{begin + DAY},10-29,\n"
+        f"failure,{begin + 2 * DAY},{begin + 3 * DAY},50-52,\n"
+    )
+    replay(workload, Run("fcfs-easy", "fcfs-easy", outages=parse_outages([str(lines)], 64)), folder / "out")
+    return folder / "out"
+
+
 def altered(workload: Workload, load: int = 100, size: int = 100, accuracy: int = 0) -> Workload:
     """The workload as the sliders of the page alter it."""
     data, runtime, first = workload.jobs.data.copy(), workload.runtime, int(workload.jobs.submit[0])
     data[:, 1] = first + (data[:, 1] - first) * 100 // load
     over = data[:, 3] - runtime
     data[:, 3] = np.where(over > 0, runtime - (-over * (100 - accuracy) // 100), data[:, 3])
-    nodes = max(1, workload.cluster.num_nodes * size // 100)
-    fits = data[:, 2] <= nodes
-    kept = replace(workload, jobs=JobTable(data, workload.jobs.depends_on)).take(np.flatnonzero(fits))
-    return replace(kept, cluster=replace(workload.cluster, num_nodes=nodes))
+    cluster = workload.cluster
+    amounts = [max(1, amount * size // 100) for amount in (cluster.num_nodes, *cluster.capacities)]
+    demand = np.column_stack((workload.jobs.nodes, workload.jobs.demand))
+    altered_jobs = replace(workload, jobs=JobTable(data, workload.jobs.depends_on))
+    kept = altered_jobs.take(np.flatnonzero((demand <= amounts).all(axis=1)))
+    return replace(kept, cluster=replace(cluster, num_nodes=amounts[0], capacities=tuple(amounts[1:])))
 
 
-def simulated(workload: Workload, folder: Path) -> dict[int, int]:
-    """Starts by job id, of ``transom simulate`` under FCFS with EASY."""
-    trace, out = folder / "altered.swf", folder / "altered"
-    write_swf(workload, trace)
-    arguments = [
-        "simulate",
-        str(trace),
-        "--policy",
-        "fcfs-easy",
-        "--out",
-        str(out),
-        "--no-figures",
-        "--long-runs",
-        "keep",
-    ]
-    assert run([*arguments, "-q", "--force"]) == 0
-    rows = pl.read_parquet(out / "fcfs-easy" / "jobs.parquet")
-    return dict(zip(rows["job_id"].to_list(), rows["start"].to_list(), strict=True))
+def simulated(workload: Workload) -> dict[int, int]:
+    """Starts by job id under FCFS with EASY."""
+    schedule = simulate(workload, "fcfs-easy")
+    return dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.report.explorer.recordings import POLICIES, altered, made_up, recorded, simulated
+from tests.report.explorer.recordings import (
+    BEGIN,
+    DAY,
+    POLICIES,
+    altered,
+    made_up,
+    of_partitions,
+    recorded,
+    recorded_site,
+    simulated,
+)
 from tests.report.rows import EVIL
 from tests.report.test_browser import CHROMIUM, DRIVER, browser  # noqa: F401  (a fixture)
 from transom.cli import run
@@ -109,14 +120,14 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_the_page_replays_as_the_engine_does(page: Any, settings: dict[str, int], tmp_path: Path) -> None:
+def test_the_page_replays_as_the_engine_does(page: Any, settings: dict[str, int]) -> None:
     told = page.execute_script("return transom.replay(arguments[0])", settings)
-    engine = simulated(altered(made_up(), **settings), tmp_path)
+    engine = simulated(altered(made_up(), **settings))
     assert dict(zip(told["id"], told["start"], strict=True)) == engine
     assert len(engine) < 400 or settings.get("size", 100) == 100
 
 
-def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
+def test_a_slider_replays_and_is_shown(page: Any) -> None:
     move = """
         const slider = document.getElementById("load");
         slider.value = 150;
@@ -124,7 +135,7 @@ def test_a_slider_replays_and_is_shown(page: Any, tmp_path: Path) -> None:
     """
     page.execute_script(move)
     wait_for(page, "return document.getElementById('whatif-said').textContent.includes('load 150 %')")
-    starts = simulated(altered(made_up(), load=150), tmp_path)
+    starts = simulated(altered(made_up(), load=150))
     waits = [starts[job.id] - job.submit for job in altered(made_up(), load=150).jobs]
     mean = sum(waits) / len(waits) / 3600
     assert f"mean wait {mean:.1f} h" in page.find_element("id", "whatif-said").text or mean < 2 or mean >= 10
@@ -181,29 +192,122 @@ def test_a_link_shows_the_recorded_replays_at_once_and_then_its_own(page: Any, a
     assert "load 120 %" in page.find_element("id", "whatif-said").text
 
 
+@pytest.fixture(scope="module")
+def site_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = recorded_site(tmp_path_factory.mktemp("site"))
+    assert run(["report", str(out), "-o", str(out.parent / "page.html"), "-q"]) == 0
+    return out
+
+
+@pytest.fixture
+def site(browser: Any, site_out: Path) -> Any:  # noqa: F811
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get("about:blank")
+    browser.get((site_out.parent / "page.html").as_uri())
+    return browser
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"load": 115, "size": 80}, *(pytest.param(each, marks=pytest.mark.long) for each in ({}, {"size": 50}))],
+    ids=str,
+)
+def test_the_page_replays_partitions_as_the_engine_does(site: Any, settings: dict[str, int]) -> None:
+    told = site.execute_script("return transom.replay(arguments[0])", settings)
+    engine = simulated(altered(of_partitions(), **settings))
+    assert dict(zip(told["id"], told["start"], strict=True)) == engine
+    assert "The page's replay has no outages." in site.find_element("id", "whatif-said").text
+
+
+HOVER = """
+    const canvas = arguments[0], box = canvas.getBoundingClientRect(), { from, to, low, high } = transom.state();
+    const [left, right, top, bottom] = [56, 10, 8, 24];  // of MARGIN
+    const x = left + (arguments[1] - from) / (to - from) * (box.width - left - right);
+    const y = top + (high - arguments[2]) / (high - low) * (box.height - top - bottom);
+    const at = { clientX: box.left + x, clientY: box.top + y, pointerType: arguments[3], bubbles: true };
+    canvas.dispatchEvent(new PointerEvent("pointermove", at));
+    const hover = document.getElementById("hover");
+    return hover.hidden ? "" : hover.innerText;
+"""
+
+
 @pytest.mark.long
-def test_outages_leave_no_sliders(browser: Any, out: Path, tmp_path: Path) -> None:  # noqa: F811
-    trace, path = str(out.parent / "trace.parquet"), tmp_path / "page.html"
-    arguments = [
-        "--policy",
-        "fcfs-easy",
-        "--jobs",
-        "60",
-        "--outages",
-        "mtbf=30d,mttr=4h",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    assert run(["simulate", trace, *arguments, "--no-figures", "-q"]) == 0
-    assert run(["report", str(tmp_path / "out"), "-o", str(path), "-q"]) == 0
-    browser.get(f"{path.as_uri()}#if=120:100:0")
-    assert "without outages" in browser.find_element("id", "whatif-said").text
-    assert not browser.find_element("id", "load").is_displayed()
-    same_nodes(browser, tmp_path / "out", "fcfs-easy")
-    assert state(browser)["replayed"] is False
-    assert browser.find_element("css selector", ".lead").text.startswith(
-        "Under fcfs-easy the mean wait would have been"
+def test_pointing_names_the_job_or_the_outage_and_its_times(site: Any, site_out: Path) -> None:
+    canvas, begin = site.find_element("css selector", "#panels canvas"), int(of_partitions().jobs.submit[40])
+    words = site.execute_script(HOVER, canvas, begin + DAY / 2, 20.5, "mouse").splitlines()
+    assert words == ["maintenance", "node 20 is out of service", f"from {utc(begin)}", f"until {utc(begin + DAY)}"]
+    row = (
+        pl.read_parquet(site_out / "fcfs-easy" / "jobs.parquet")
+        .filter(pl.col("start") > pl.col("submit"))
+        .to_dicts()[-1]
     )
+    pointed = (canvas, (row["start"] + row["end"]) / 2, row["node_ids"][0] + 0.5, "mouse")
+    words = site.execute_script(HOVER, *pointed).splitlines()
+    assert words[0] == f"Job {row['job_id']}"
+    assert words[1].endswith(f", {row['partition']}, {row['nodes']} node{'s' if row['nodes'] > 1 else ''}")
+    assert words[2:5] == [
+        f"{what} {utc(row[key])}"
+        for what, key in zip(("submitted", "started", "ended"), ("submit", "start", "end"), strict=True)
+    ]
+    assert words[5].startswith("waited ")
+    assert site.execute_script(HOVER, *pointed[:3], "touch") == "", "a finger chooses a job instead"
+    site.find_element("id", "view").send_keys("use")
+    words = site.execute_script(
+        HOVER, site.find_element("css selector", "#panels canvas"), begin + DAY / 2, 20, "mouse"
+    )
+    assert "20 nodes out of service" in words
+    assert "jobs waiting" in site.execute_script(HOVER, site.find_element("id", "queue"), begin, 20, "mouse")
+
+
+def utc(seconds: int) -> str:
+    return datetime.fromtimestamp(BEGIN + seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@pytest.mark.long
+def test_every_colouring_has_a_legend_and_outages_are_in_it(site: Any) -> None:
+    names = site.execute_script("return [...document.getElementById('colour').options].map(each => each.value)")
+    assert names == ["mode", "wait", "size", "user", "partition"]
+    for name in names:
+        site.execute_script(
+            """
+            const choice = document.getElementById("colour");
+            choice.value = arguments[0];
+            choice.dispatchEvent(new Event("change"));
+            """,
+            name,
+        )
+        entries = site.execute_script("return [...document.querySelectorAll('#legend > span')].map(e => e.innerText)")
+        assert entries[-3:] == ["idle", "out of service: maintenance", "out of service: failure"]
+        assert len(entries) > 4, name
+        assert (name != "partition") or set(entries[:-3]) == {"large", "small"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [420, 1400])
+def test_a_card_moves_nothing(page: Any, address: str, width: int) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    page.get("about:blank")
+    page.get(address)
+    places = """
+        return [...document.querySelectorAll("canvas, h2, table, .controls")].filter(e => !e.closest("#sheet"))
+            .map(e => e.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y + scrollY, width, height]);
+    """
+    before = page.execute_script(places)
+    page.find_element("id", "find").send_keys("100")
+    assert page.execute_script(places) == before, "what was found lies over the page"
+    page.find_element("css selector", "#found button").click()
+    page.find_element("css selector", "#card .link").click()
+    assert page.find_element("id", "card").is_displayed()
+    assert page.find_element("id", "user").is_displayed()
+    assert page.execute_script(places) == before
+    page.find_element("id", "find").send_keys(Keys.ESCAPE)
+    assert not page.find_element("id", "sheet").is_displayed()
+    assert page.execute_script(places) == before
 
 
 def wait_for(page: Any, condition: str) -> None:
@@ -297,7 +401,8 @@ def test_wheel_and_keys_zoom_and_a_link_reopens_the_view(page: Any) -> None:
     assert state(page)["from"] > closer["from"]
     page.find_element("id", "view").send_keys("use")
     page.find_element("id", "colour").send_keys("wait")
-    page.find_element("id", "find").send_keys("200")
+    page.find_element("id", "find").send_keys("200", Keys.ESCAPE)
+    assert page.find_elements("css selector", "#found *") == []
     page.find_element("css selector", "#shown label:nth-child(3) input").click()
     drawn(page)
     told, link = state(page), page.find_element("id", "here").get_attribute("href")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.explorer.recordings import POLICIES, recorded
+from tests.report.explorer.recordings import BEGIN, DAY, POLICIES, of_partitions, recorded, recorded_site
 from tests.report.rows import EVIL, solves
 from transom.bench.store.frame import to_frame
 from transom.cli import run
@@ -130,3 +131,38 @@ def test_what_does_not_go_together_is_one_line(out: Path, tmp_path: Path, capsys
         assert says in error
         assert len(error.strip().splitlines()) == 1
     assert not (tmp_path / "page.html").exists()
+
+
+def embedded(path: Path) -> dict[str, Any]:
+    """The data that a page embeds."""
+    text = path.read_text().partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    return json.loads(text)
+
+
+def test_partitions_outages_and_the_clock_are_in_the_page(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    assert run(["report", str(recorded_site(tmp_path)), "-o", str(target), "-q"]) == 0
+    data, jobs = embedded(target), of_partitions().jobs
+    assert data["epoch"] == BEGIN
+    assert [(each["name"], each["partition"], each["capacity"]) for each in data["resources"]] == [
+        ("partition_small", "small", 16), ("partition_large", "large", 40), ("gpu", None, 40),
+    ]  # fmt: skip
+    assert [unpacked(each["demand"]) for each in data["resources"]] == jobs.demand.T.tolist()
+    assert data["refused"] == ""
+    assert "no outages" in data["without"]
+    outages = data["policies"][0]["outages"]
+    kinds, _, begins, ends, firsts, lasts = map(unpacked, outages["columns"])
+    rows = zip((outages["kinds"][kind] for kind in kinds), begins, ends, firsts, lasts, strict=True)
+    begin = int(jobs.submit[40])
+    assert sorted(rows) == [
+        ("failure", begin + 2 * DAY, begin + 3 * DAY, 50, 52), ("maintenance", begin, begin + DAY, 10, 29),
+    ]  # fmt: skip
+    assert unpacked(outages["out"][1])[:2] == [20, 0]
+    assert "Times are in UTC." in target.read_text()
+
+
+def test_a_trace_without_a_begin_has_no_dates(out: Path, tmp_path: Path) -> None:
+    assert run(["report", str(out), "-o", str(tmp_path / "page.html"), "-q"]) == 0
+    data = embedded(tmp_path / "page.html")
+    assert (data["epoch"], data["resources"], data["without"], data["policies"][0]["outages"]) == (None, [], "", None)
+    assert "Times count from the first submission." in (tmp_path / "page.html").read_text()

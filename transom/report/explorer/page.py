@@ -14,11 +14,14 @@ from transom.models.arrays import IntArray
 from transom.report.assembly import assembled
 from transom.report.explorer.compact import packed
 from transom.report.explorer.recorded import Recorded, answered, read_recorded
-from transom.simulation.core.schedule import MODES
+from transom.simulation.core.outage_log import OUTAGE_COLUMNS, OUTAGE_KINDS, OutageLog
+from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
+from transom.traces.origin import unix_epoch
+from transom.traces.partitions import PREFIX
 
-SCRIPT = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "search", "whatif", "main")
+SCRIPT = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
 """Parts of the page's script, in the order in which they stand."""
 
 _FIGURES = {
@@ -52,6 +55,7 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
     labels, schedule = [each.label for each in recorded], recorded[0].schedule
     texts = read_texts(recorded[0].folder)
     answer = answered(recorded, texts)
+    epoch = recorded[0].card["details"].get("epoch", unix_epoch(0, int(schedule.jobs.submit[0])))
     html = assembled(
         "transom.report.explorer",
         ["style.css", "explorer/style.css"],
@@ -62,7 +66,8 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
         facts=_facts(recorded),
         figures=_figures(recorded),
         groups=[each for each in answer.facts["policies"] if each["groups"]],
-        data=_data(recorded, texts),
+        clock="Times count from the first submission." if epoch is None else "Times are in UTC.",
+        data=_data(recorded, texts, epoch),
     )
     return Explorer(html, labels, len(schedule), answer.facts)
 
@@ -96,7 +101,7 @@ def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[
     return heads, rows
 
 
-def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch: int | None) -> dict[str, Any]:
     schedule = recorded[0].schedule
     jobs, runtime = schedule.jobs, schedule.runtime
     place = {job: at for at, job in enumerate(jobs.id.tolist())} if jobs.depends_on else {}
@@ -108,8 +113,11 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) -> di
         | {"runtime": packed(runtime)},
         "texts": {name: _named(column) for name, column in texts.items()},
         "parents": [packed(np.array(column, np.int64)) for column in (zip(*pairs, strict=True) if pairs else ((), ()))],
+        "epoch": epoch,
+        "resources": _resources(schedule),
         "modes": MODES,
         "refused": _refused(recorded),
+        "without": "The page's replay has no outages." if any(each.schedule.outages for each in recorded) else "",
         "policies": [_policy(each, runtime) for each in recorded],
     }
 
@@ -129,9 +137,36 @@ def _policy(each: Recorded, runtime: IntArray) -> dict[str, Any]:
             packed(np.where(promised.when < 0, -1, promised.when - submit)),
             *(packed(np.where((column < 0) | (column >= 2**51), -1, column - submit)) for column in promised[1:]),
         ],
+        "outages": _outages(schedule.outages),
         "runs": None
         if each.runs is None
         else [packed(np.diff(each.runs.offsets)), packed(each.runs.first), packed(each.runs.last - each.runs.first)],
+    }
+
+
+def _resources(schedule: Schedule) -> list[dict[str, Any]]:
+    """Further resources: partitions by their names, of which they count the nodes, and all others."""
+    cluster, demand = schedule.cluster, schedule.jobs.demand
+    return [
+        {
+            "name": name,
+            "partition": name.removeprefix(PREFIX) if name.startswith(PREFIX) else None,
+            "capacity": capacity,
+            "demand": packed(demand[:, place]),
+        }
+        for place, (name, capacity) in enumerate(zip(cluster.resources, cluster.capacities, strict=True))
+    ]
+
+
+def _outages(log: OutageLog | None) -> dict[str, Any] | None:
+    if log is None:
+        return None
+    columns = (np.clip(getattr(log, name), None, 2**50) for name in OUTAGE_COLUMNS)  # some never end
+    times, levels = log.out_of_service()
+    return {
+        "kinds": OUTAGE_KINDS,
+        "columns": [packed(each) for each in columns],
+        "out": [packed(np.clip(times, None, 2**50)), packed(levels)],
     }
 
 
@@ -145,8 +180,4 @@ def _refused(recorded: Sequence[Recorded]) -> str:
     schedule = recorded[0].schedule
     if schedule.rules != "textbook":
         return f"The page replays under textbook events alone; these replays are under {schedule.rules}."
-    if schedule.cluster.resources:
-        return "The page replays nodes alone; these jobs ask for further resources."
-    if any(each.schedule.outages is not None for each in recorded):
-        return "The page replays without outages; here nodes go out of service."
     return ""

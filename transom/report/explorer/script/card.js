@@ -17,10 +17,31 @@ function duration(seconds) {
   const size = Math.abs(seconds);
   if (size < 120) return `${Math.round(seconds)} s`;
   if (size < 7200) return `${(seconds / 60).toFixed(size < 600 ? 1 : 0)} min`;
-  return `${(seconds / 3600).toFixed(size < 36000 ? 1 : 0)} h`;
+  if (size < 345600) return `${(seconds / 3600).toFixed(size < 36000 ? 1 : 0)} h`;
+  return `${(seconds / 86400).toFixed(1)} days`;
 }
 
 const counted = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+
+// What a further resource is called: partitions are resources that count their nodes.
+const amountOf = (resource) => (resource.partition ? `nodes of ${resource.partition}` : resource.name);
+
+// For how long [s] a waiting job found too little of something, and of what.
+function lacking(page, policy, job) {
+  const { trace } = page, came = policy.submit[job], began = policy.start[job], { time, level } = policy.steps.used;
+  const asked = [{ of: "nodes", need: trace.nodes[job], held: () => level }];
+  for (const each of trace.resources) asked.push({ of: amountOf(each), partition: each.partition, need: each.demand[job], held: () => heldOf(policy, each.demand) });
+  const wanted = asked.map((each, i) => ({ ...each, capacity: policy.capacity[i], out: i ? null : policy.out })).filter(({ need }) => need > 0);
+  const levels = wanted.map(({ held }) => held()), scarce = new Set();
+  let seconds = 0;
+  for (let i = Math.max(0, placeIn(time, came + 1) - 1); i < time.length && time[i] < began; i++) {
+    const short = wanted.filter(({ need, capacity, out }, r) => capacity - levels[r][i] - (out ? levelAt(out, time[i]) : 0) < need);
+    short.forEach((each) => scarce.add(each.of));
+    if (short.length) seconds += Math.min(began, i + 1 < time.length ? time[i + 1] : began) - Math.max(time[i], came);
+  }
+  if (scarce.size > 1 && wanted.some((each) => each.partition && scarce.has(each.of))) scarce.delete("nodes"); // said more closely
+  return { seconds, of: [...scarce].join(" or ") };
+}
 
 // Why a job started when it did, in sentences.
 function reasons(page, policy, job) {
@@ -34,23 +55,19 @@ function reasons(page, policy, job) {
     if (child === job && end[parent] > came && (late < 0 || end[parent] > end[late])) late = parent;
   });
   if (late >= 0) said.push(`It had to wait for job ${trace.id[late]} to end, ${duration(end[late] - came)} after its submission.`);
-  const { time, level: used } = policy.steps.used;
-  let short = 0;
-  for (let i = Math.max(0, placeIn(time, came + 1) - 1); i < time.length && time[i] < began; i++) {
-    const until = Math.min(began, i + 1 < time.length ? time[i + 1] : began);
-    if (policy.machine - used[i] < need) short += until - Math.max(time[i], came);
-  }
+  const short = lacking(page, policy, job);
   let ahead = 0, nodes = 0, overtook = 0, freed = 0, released = 0, example = -1;
+  const partitions = trace.resources.filter((each) => each.partition && each.demand[job] > 0);
   for (const other of policy.byStart) {
-    if (other === job) continue;
+    if (other === job || (partitions.length && !partitions.some((each) => each.demand[other] > 0))) continue;
     if (submit[other] <= came && start[other] > came && (submit[other] < came || other < job)) [ahead, nodes] = [ahead + 1, nodes + trace.nodes[other]];
     if (submit[other] > came && start[other] < began) overtook++;
     if (end[other] === began) [freed, released, example] = [freed + 1, released + trace.nodes[other], other];
   }
-  if (ahead) said.push(`${counted(ahead, "job")} with ${counted(nodes, "node")} in all ${ahead === 1 ? "was" : "were"} waiting when it came.`);
-  if (short >= wait) said.push(`All the time fewer than its ${counted(need, "node")} were idle.`);
-  else if (short > 0) said.push(`For ${duration(short)} of ${duration(wait)} fewer than its ${counted(need, "node")} were idle; else jobs ahead of it or a reservation kept them.`);
-  else said.push(`Enough nodes were idle all the time; jobs ahead of it or a reservation kept them.`);
+  if (ahead) said.push(`${counted(ahead, "job")} with ${counted(nodes, "node")} in all ${ahead === 1 ? "was" : "were"} waiting${partitions.length ? " in its partition" : ""} when it came.`);
+  if (short.seconds >= wait) said.push(`All the time too few ${short.of} were idle for it.`);
+  else if (short.seconds > 0) said.push(`For ${duration(short.seconds)} of ${duration(wait)} too few ${short.of} were idle for it; else jobs ahead of it or a reservation kept it.`);
+  else said.push("All that it asked for was idle all the time; jobs ahead of it or a reservation kept it.");
   if (overtook) said.push(`${counted(overtook, "job")} that came later started before it.`);
   if (freed) said.push(freed === 1 ? `It started when job ${trace.id[example]} ended, which freed ${counted(released, "node")}.` : `It started when ${freed} jobs ended, which freed ${counted(released, "node")}.`);
   return said;
@@ -60,7 +77,7 @@ function promises(page, policy, job) {
   const { when, first, last } = policy.promised;
   if (Number.isNaN(when[job])) return policy.start[job] > policy.submit[job] ? "It never held a reservation." : "";
   const at = duration(when[job] - policy.submit[job]);
-  const told = (time) => (Number.isNaN(time) ? "no certain time" : instant(time, page));
+  const told = (time) => (Number.isNaN(time) ? "no certain time" : moment(time, page));
   const moved = first[job] === last[job] ? "" : `, at last for ${told(last[job])}`;
   return `It was given a reservation ${when[job] === policy.submit[job] ? "at its submission" : `${at} after its submission`}, ${moved ? "at first " : ""}for ${told(first[job])}${moved}.`;
 }
@@ -84,29 +101,37 @@ function showCard(page, job, choose) {
   card.replaceChildren();
   card.hidden = job < 0;
   if (job < 0) return;
-  const { trace } = page, name = textOf(page, "name", job), label = textOf(page, "label", job);
+  const { trace } = page;
   const close = element("button", { type: "button" }, "Close");
   close.addEventListener("click", () => choose(null));
   const user = element("button", { type: "button", class: "link" }, userName(page, trace.user[job]));
   user.addEventListener("click", () => page.chooseUser(trace.user[job]));
-  card.append(holding("div", { class: "head" }, element("h2", {}, `Job ${label || trace.id[job]}${name ? `: ${name}` : ""}`), close));
+  card.append(holding("div", { class: "head" }, element("h2", {}, jobTitle(page, job)), close));
   const facts = element("dl");
-  const fact = (term, ...told) => facts.append(element("dt", {}, term), holding("dd", {}, ...told));
+  const fact = (term, ...told) => facts.append(holding("div", {}, element("dt", {}, term), holding("dd", {}, ...told)));
   fact("User", trace.user[job] < 0 ? "unknown" : user);
   for (const kind of ["group", "partition"]) if (textOf(page, kind, job)) fact(kind === "group" ? "Group" : "Partition", textOf(page, kind, job));
-  fact("Asked for", `${counted(trace.nodes[job], "node")} for ${duration(trace.walltime[job])}`);
+  const more = trace.resources.filter((each) => !each.partition && each.demand[job] > 0).map((each) => `${each.demand[job].toLocaleString("en")} ${each.name}`);
+  fact("Asked for", `${[counted(trace.nodes[job], "node"), ...more].join(", ")} for ${duration(trace.walltime[job])}`);
   const share = 100 * trace.runtime[job] / trace.walltime[job];
   fact("Ran", `${duration(trace.runtime[job])} (${share < 0.5 ? "less than 1" : Math.round(share)} % of what it asked for)`);
-  fact("Submitted", instant(trace.submit[job], page));
-  card.append(facts);
+  fact("Submitted", moment(trace.submit[job], page));
+  const fates = element("div", { class: "fates" });
   for (const policy of page.policies) {
-    card.append(element("h3", {}, policy.label));
+    const fate = holding("div", {}, element("h3", {}, policy.label));
+    fates.append(fate);
     if (Number.isNaN(policy.start[job])) {
-      card.append(element("p", {}, "It is larger than this machine and was left out."));
+      fate.append(element("p", {}, "It is larger than this machine and was left out."));
       continue;
     }
     const wait = duration(policy.start[job] - policy.submit[job]);
-    const how = `Waited ${wait}, started ${instant(policy.start[job], page)} (${page.data.modes[policy.mode[job]]}), ended ${instant(policy.end[job], page)}.`;
-    card.append(element("p", {}, [how, ...reasons(page, policy, job), promises(page, policy, job)].join(" ")));
+    const how = `Waited ${wait}, started ${moment(policy.start[job], page)} (${page.data.modes[policy.mode[job]]}), ended ${moment(policy.end[job], page)}.`;
+    fate.append(element("p", {}, [how, ...reasons(page, policy, job), promises(page, policy, job)].join(" ")));
   }
+  card.append(facts, fates);
+}
+
+function jobTitle(page, job) {
+  const name = textOf(page, "name", job);
+  return `Job ${textOf(page, "label", job) || page.trace.id[job]}${name ? `: ${name}` : ""}`;
 }

@@ -24,7 +24,8 @@ const zipped = (a, b, join) => a.map((value, i) => join(value, b[i]));
 
 // The jobs, by (submission, id): columns of numbers, and of texts {names, of}.
 function decodedTrace(data) {
-  const trace = { count: data.count, machine: data.nodes, refused: data.refused, texts: {} };
+  const trace = { count: data.count, machine: data.nodes, refused: data.refused, without: data.without, texts: {} };
+  trace.resources = data.resources.map((each) => ({ ...each, demand: unpacked(each.demand) }));
   for (const name in data.columns) trace[name] = unpacked(data.columns[name]);
   for (const name in data.texts) trace.texts[name] = { names: data.texts[name].names, of: unpacked(data.texts[name].of) };
   trace.parents = data.parents.map(unpacked);
@@ -41,11 +42,16 @@ function decodedPolicy(told, trace) {
   order.forEach((rank, job) => { byStart[rank] = job; });
   const [when, first, last] = told.promised.map(later);
   const policy = {
-    label: told.label, spec: told.spec, machine: trace.machine, submit: trace.submit, walltime: trace.walltime,
+    label: told.label, spec: told.spec, machine: trace.machine, capacity: [trace.machine, ...trace.resources.map((each) => each.capacity)], submit: trace.submit, walltime: trace.walltime,
     start, end: zipped(start, runtime, (a, b) => a + b), mode: unpacked(told.mode), byStart,
     promised: { when, first, last },
   };
   policy.runs = told.runs && recordedRuns(told.runs.map(unpacked));
+  policy.outages = told.outages ? recordedOutages(told.outages) : [];
+  if (told.outages) {
+    const [time, level] = told.outages.out.map(unpacked);
+    policy.out = { time, level, area: integral(time, level) };
+  }
   return policy;
 }
 
@@ -53,4 +59,10 @@ function recordedRuns([counts, first, width]) {
   const begin = new Int32Array(counts.length);
   for (let i = 1; i < begin.length; i++) begin[i] = begin[i - 1] + counts[i - 1];
   return { begin, count: counts, first, last: zipped(first, width, (a, b) => a + b) };
+}
+
+// Nodes out of service, {kind, row, begin, end, first, last}: a row of the file may have several.
+function recordedOutages(told) {
+  const [kind, row, begin, end, first, last] = told.columns.map(unpacked);
+  return Array.from(kind, (place, i) => ({ kind: told.kinds[place], row: row[i], begin: begin[i], end: end[i], first: first[i], last: last[i] }));
 }

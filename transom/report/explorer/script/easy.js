@@ -1,9 +1,10 @@
 // First come, first served with EASY backfilling, start for start as the engine of Transom replays it: ends before
 // submissions, then one pass. The head of the queue that does not fit gets the shadow time, the earliest instant at
 // which it fits by the walltimes of the running jobs; others start in order if they fit now and either end by then or
-// fit into the extra nodes that are left beside the head. Yields the share of jobs that have started, for `inSlices`.
-function* easyReplay(jobs, machine) {
-  const { submit, nodes, walltime, runtime } = jobs;
+// fit into the extra amounts that are left beside the head. `demand` are columns of nodes and of each further resource,
+// `capacity` what the machine has of each. Yields the share of jobs that have started, for `inSlices`.
+function* easyReplay(jobs, capacity) {
+  const { submit, demand, walltime, runtime } = jobs, [nodes] = demand;
   const count = submit.length;
   const start = new Float64Array(count), mode = new Int8Array(count), byStart = new Int32Array(count);
   const when = new Float64Array(count).fill(NaN), first = when.slice(), last = when.slice();
@@ -16,10 +17,18 @@ function* easyReplay(jobs, machine) {
   });
   const ends = endHeap(), expected = expectedEnds();
   const queue = [], smallest = nodes.reduce((least, size) => Math.min(least, size), Infinity);
-  let free = machine, next = 0, started = 0, passed = 0, shadow = 0, extra = 0, passes = 0;
+  const free = [...capacity], extra = [...capacity];
+  let next = 0, started = 0, passed = 0, shadow = 0, passes = 0;
 
+  const fits = (job, amount) => {
+    for (let r = 0; r < demand.length; r++) if (demand[r][job] > amount[r]) return false;
+    return true;
+  };
+  const change = (amount, job, sign) => {
+    for (let r = 0; r < demand.length; r++) amount[r] += sign * demand[r][job];
+  };
   const launch = (job, now, how) => {
-    free -= nodes[job];
+    change(free, job, -1);
     expected.add(now + walltime[job], job);
     ends.push(now + runtime[job], job);
     start[job] = now;
@@ -27,14 +36,14 @@ function* easyReplay(jobs, machine) {
     byStart[started++] = job;
   };
   const reserve = (head, now) => {
-    extra = free;
+    for (let r = 0; r < free.length; r++) extra[r] = free[r];
     shadow = now;
     let i = 0;
-    while (nodes[head] > extra) {
+    while (!fits(head, extra)) {
       shadow = Math.max(expected.time[i], now + 1); // a job past its walltime is expected to end the next second
-      for (; i < expected.time.length && Math.max(expected.time[i], now + 1) === shadow; i++) extra += nodes[expected.job[i]];
+      for (; i < expected.time.length && Math.max(expected.time[i], now + 1) === shadow; i++) change(extra, expected.job[i], 1);
     }
-    extra -= nodes[head];
+    change(extra, head, -1);
     if (Number.isNaN(when[head])) [when[head], first[head]] = [now, shadow];
     last[head] = shadow;
   };
@@ -44,7 +53,7 @@ function* easyReplay(jobs, machine) {
     if (now === Infinity) break;
     while (ends.least() === now) {
       const job = ends.pop();
-      free += nodes[job];
+      change(free, job, 1);
       expected.remove(start[job] + walltime[job], job);
       passed = 0;
       for (const child of children.get(job) || []) {
@@ -58,7 +67,7 @@ function* easyReplay(jobs, machine) {
     if (expected.time.length && expected.time[0] <= now) passed = 0;
     let heads = 0;
     if (passed === 0) {
-      while (heads < queue.length && nodes[queue[heads]] <= free) {
+      while (heads < queue.length && fits(queue[heads], free)) {
         launch(queue[heads], now, Number.isNaN(when[queue[heads]]) ? 0 : 1);
         heads++;
       }
@@ -69,14 +78,14 @@ function* easyReplay(jobs, machine) {
     const from = Math.max(1, passed);
     let gone = 0;
     for (let i = from; i < queue.length; i++) {
-      if (free < smallest) {
+      if (free[0] < smallest) {
         if (gone) queue.copyWithin(i - gone, i);
         break;
       }
       const job = queue[i];
       const beyond = now + walltime[job] > shadow;
-      if (nodes[job] <= free && (!beyond || nodes[job] <= extra)) {
-        if (beyond) extra -= nodes[job];
+      if (fits(job, free) && (!beyond || fits(job, extra))) {
+        if (beyond) change(extra, job, -1);
         launch(job, now, 2);
         gone++;
       } else if (gone) queue[i - gone] = job;
@@ -152,14 +161,18 @@ function endHeap() {
   };
 }
 
+// What is left of an amount in per cent, at least one of it.
+const scaled = (amount, size) => Math.max(Math.min(1, amount), Math.floor(amount * size / 100));
+
 // The trace with another load, machine and accuracy of walltimes, all in per cent. Submissions move together by the
-// load; jobs larger than the machine are left out; accuracy takes that share of what a walltime exceeds the runtime by.
-// `of` is the place of each job in the trace.
+// load; of nodes and each further resource that share is there, and jobs that ask for more are left out; accuracy takes
+// that share of what a walltime exceeds the runtime by. `of` is the place of each job in the trace.
 function altered(trace, { load, size, accuracy }) {
-  const machine = Math.max(1, Math.floor(trace.machine * size / 100));
+  const capacity = [trace.machine, ...trace.resources.map((each) => each.capacity)].map((all) => scaled(all, size));
+  const demand = [trace.nodes, ...trace.resources.map((each) => each.demand)];
   const begin = trace.submit[0];
   const submit = trace.submit.map((at) => begin + Math.floor((at - begin) * 100 / load));
-  const of = Array.from(trace.submit.keys()).filter((job) => trace.nodes[job] <= machine);
+  const of = Array.from(trace.submit.keys()).filter((job) => demand.every((column, r) => column[job] <= capacity[r]));
   of.sort((a, b) => submit[a] - submit[b] || trace.id[a] - trace.id[b]);
   const place = new Int32Array(trace.count).fill(-1);
   of.forEach((job, i) => { place[job] = i; });
@@ -170,7 +183,7 @@ function altered(trace, { load, size, accuracy }) {
     return over > 0 ? trace.runtime[job] + Math.ceil(over * (100 - accuracy) / 100) : asked;
   });
   return {
-    machine, of, submit: pick(submit), nodes: pick(trace.nodes), walltime: pick(walltime), runtime: pick(trace.runtime),
+    capacity, of, submit: pick(submit), demand: demand.map(pick), walltime: pick(walltime), runtime: pick(trace.runtime),
     parents: [0, 1].map((side) => Array.from(both, (i) => place[trace.parents[side][i]])),
   };
 }
@@ -179,7 +192,7 @@ function altered(trace, { load, size, accuracy }) {
 function* whatIf(trace, settings) {
   const jobs = altered(trace, settings);
   yield 0;
-  const told = yield* easyReplay(jobs, jobs.machine);
+  const told = yield* easyReplay(jobs, jobs.capacity);
   yield 1;
   const spread = (column) => {
     const whole = new Float64Array(trace.count).fill(NaN);
@@ -188,9 +201,9 @@ function* whatIf(trace, settings) {
   };
   const start = spread(told.start);
   return {
-    label: "what if", spec: "fcfs-easy", machine: jobs.machine, submit: spread(jobs.submit), walltime: spread(jobs.walltime),
+    label: "what if", spec: "fcfs-easy", machine: jobs.capacity[0], capacity: jobs.capacity, submit: spread(jobs.submit), walltime: spread(jobs.walltime),
     start, end: zipped(start, trace.runtime, (a, b) => a + b), mode: spread(told.mode),
-    byStart: told.byStart.map((i) => jobs.of[i]), runs: null, settings, leftOut: trace.count - jobs.of.length,
+    byStart: told.byStart.map((i) => jobs.of[i]), runs: null, outages: [], settings, leftOut: trace.count - jobs.of.length,
     promised: { when: spread(told.promised.when), first: spread(told.promised.first), last: spread(told.promised.last) },
   };
 }

@@ -5,6 +5,8 @@ const WAITS = [
   [86400, "#e69f00", "under a day"], [Infinity, "#b30000", "a day or longer"],
 ];
 const MODE_COLOURS = ["#0072b2", "#e69f00", "#009e73"];
+const MODE_MEANINGS = { ready: "in its turn", reserved: "held a reservation before", backfilled: "ahead of a reservation" };
+const OTHERS = "#8d949b";
 
 // How jobs are coloured: classes [label, colour], and the class of a job under a policy.
 function colouring(page, kind, policy) {
@@ -13,30 +15,44 @@ function colouring(page, kind, policy) {
     const wait = (job) => policy.start[job] - policy.submit[job];
     return { classes: WAITS.map(([, colour, label]) => [label, colour]), of: (job) => WAITS.findIndex(([below]) => wait(job) < below) };
   }
-  if (kind === "user") return { classes: null, of: (job) => Math.max(0, trace.user[job]) % PALETTE.length };
+  if (kind === "user") return heaviest(page, trace.user, (user) => userName(page, user), "user");
   if (kind === "size") {
     const edges = [2, 8, 32, 128, 512, 2048, Infinity];
-    const labels = ["1 node", "2-7", "8-31", "32-127", "128-511", "512-2047", "2048 nodes and more"];
+    const labels = ["1 node", "2-7 nodes", "8-31", "32-127", "128-511", "512-2047", "2048 nodes and more"];
     return { classes: labels.map((label, i) => [label, PALETTE[i]]), of: (job) => edges.findIndex((edge) => trace.nodes[job] < edge) };
   }
   const text = trace.texts[kind];
-  if (text) {
-    const classes = text.names.slice(0, 12).map((name, i) => [name || "none", PALETTE[i % PALETTE.length]]);
-    return { classes: text.names.length > 12 ? null : classes, of: (job) => text.of[job] % PALETTE.length };
-  }
-  return { classes: data.modes.map((name, i) => [name, MODE_COLOURS[i]]), of: (job) => policy.mode[job] };
+  if (text) return heaviest(page, text.of, (place) => text.names[place] || "none", kind);
+  return { classes: data.modes.map((name, i) => [`${name} (${MODE_MEANINGS[name]})`, MODE_COLOURS[i]]), of: (job) => policy.mode[job] };
 }
 
-// The same with the class of every job, kept.
+// Whoever has the most node-seconds has a colour of its own, all others share one.
+function heaviest(page, column, named, what) {
+  const { nodes, runtime } = page.trace, held = new Map();
+  column.forEach((value, job) => held.set(value, (held.get(value) || 0) + nodes[job] * runtime[job]));
+  const order = [...held.keys()].sort((a, b) => held.get(b) - held.get(a) || a - b), own = order.slice(0, PALETTE.length);
+  const classes = own.map((value, i) => [named(value), PALETTE[i]]), place = new Map(own.map((value, i) => [value, i]));
+  if (order.length > own.length) classes.push([`${counted(order.length - own.length, `other ${what}`)}`, OTHERS]);
+  return { classes, of: (job) => place.get(column[job]) ?? own.length };
+}
+
+// The same with the class of every job, kept, and which classes there are.
 function classed(page, kind, policy) {
   policy.classed ||= {};
   if (!policy.classed[kind]) {
     const { classes, of } = colouring(page, kind, policy), all = new Uint8Array(page.trace.count);
     for (const job of policy.byStart) all[job] = of(job);
-    policy.classed[kind] = { classes, of: all };
+    policy.classed[kind] = { classes, of: all, present: new Set(policy.byStart.map((job) => all[job])) };
   }
   return policy.classed[kind];
 }
+
+// Nodes out of service are hatched, by what took them out: the pattern at a pixel, in strokes of `scale`.
+const HATCHES = {
+  maintenance: (x, y, scale) => (x + y) % (7 * scale) < 2 * scale,
+  failure: (x, y, scale) => x % (4 * scale) < 2 * scale && y % (4 * scale) < 2 * scale,
+  drain: (x, y, scale) => (x + 7 * scale * 4096 - y) % (7 * scale) < scale,
+};
 
 const packedColour = (text, alpha = 255) => {
   const number = parseInt(text.slice(1), 16);
@@ -66,30 +82,34 @@ function visible(policy, from, to) {
 }
 
 // The picture of the plot alone, into the one of the last frame; axes are drawn beside it.
-function rasterised(page, policy, state, width, height, paper) {
+function rasterised(page, policy, state, { width, height }, { paper, soft }, scale) {
   if (!policy.image || policy.image.width !== width || policy.image.height !== height) policy.image = new ImageData(width, height);
   const { image } = policy, pixels = new Uint32Array(image.data.buffer).fill(0);
   const { classes, of } = classed(page, state.colour, policy);
-  const colours = classes ? classes.map(([, colour]) => colour) : PALETTE;
-  const strong = colours.map((colour) => packedColour(colour));
-  const faint = colours.map((colour) => packedColour(mixed(colour, paper, 0.22)));
+  const strong = classes.map(([, colour]) => packedColour(colour));
+  const faint = classes.map(([, colour]) => packedColour(mixed(colour, paper, 0.22)));
   const right = width / (state.to - state.from), down = height / (state.high - state.low);
   const { start, end, byStart, runs } = policy, { user } = page.trace;
   const [begin, stop] = visible(policy, state.from, state.to);
   if (state.view === "use" || !runs) {
+    if (policy.out) hatchedLevel(policy, state, { pixels, width, height, scale, ink: packedColour(soft) });
     stackedUse(page, policy, state, { pixels, width, height, strong, of, begin, stop });
     return image;
   }
+  const across = (time) => Math.min(width, Math.max(0, Math.ceil((time - state.from) * right - 0.5)));
+  const downwards = (node) => Math.min(height, Math.max(0, Math.ceil((state.high - node) * down - 0.5)));
+  for (const { kind, begin: from, end: to, first, last } of policy.outages) {
+    const at = { x0: across(from), x1: across(to), y0: downwards(last + 1), y1: downwards(first) };
+    hatched(pixels, width, at, HATCHES[kind], scale, packedColour(soft));
+  }
   for (let k = begin; k < stop; k++) {
     const job = byStart[k];
-    const x0 = Math.max(0, Math.ceil((start[job] - state.from) * right - 0.5));
-    const x1 = Math.min(width, Math.ceil((end[job] - state.from) * right - 0.5));
+    const x0 = across(start[job]), x1 = across(end[job]);
     if (x1 <= x0) continue;
     const told = state.user === null || user[job] === state.user;
     const colour = (told ? strong : faint)[of[job]];
     for (let r = runs.begin[job], over = r + runs.count[job]; r < over; r++) {
-      const y0 = Math.max(0, Math.ceil((state.high - runs.last[r] - 1) * down - 0.5));
-      const y1 = Math.min(height, Math.ceil((state.high - runs.first[r]) * down - 0.5));
+      const y0 = downwards(runs.last[r] + 1), y1 = downwards(runs.first[r]);
       for (let y = y0; y < y1; y++) {
         const row = y * width;
         if (x1 - x0 > 16) pixels.fill(colour, row + x0, row + x1);
@@ -98,6 +118,19 @@ function rasterised(page, policy, state, width, height, paper) {
     }
   }
   return image;
+}
+
+function hatched(pixels, width, { x0, x1, y0, y1 }, hatch, scale, ink) {
+  for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) if (hatch(x, y, scale)) pixels[y * width + x] = ink;
+}
+
+// How many nodes are out of service, from the top downwards: means over the time of each column of pixels.
+function hatchedLevel(policy, state, { pixels, width, height, scale, ink }) {
+  const row = (nodes) => Math.min(height, Math.max(0, Math.round((state.high - nodes) / (state.high - state.low) * height)));
+  const hatch = HATCHES[policy.outages.every(({ kind }) => kind === policy.outages[0].kind) ? policy.outages[0].kind : "maintenance"];
+  binMeans(policy.out, state.from, state.to, width).forEach((out, x) => {
+    hatched(pixels, width, { x0: x, x1: x + 1, y0: row(policy.machine), y1: row(policy.machine - out) }, hatch, scale, ink);
+  });
 }
 
 // Nodes in use by class, stacked: means over the time of each column of pixels.
@@ -144,4 +177,23 @@ function jobAt(policy, time, node) {
     }
   }
   return null;
+}
+
+// The outage that a node is in at an instant, or undefined.
+function outageAt(policy, time, node) {
+  return policy.outages.find(({ begin, end, first, last }) => begin <= time && time < end && first <= node && node <= last);
+}
+
+// Outages as people name them, {kind, begin, end, low, high, nodes}: one of a file as a whole, failures one by one.
+function namedOutages(policy) {
+  const found = new Map();
+  policy.outages.forEach(({ kind, row, begin, end, first, last }, i) => {
+    const key = row < 0 ? `each ${i}` : `${kind} ${row}`;
+    const whole = found.get(key) || { kind, begin, end, low: first, high: last, nodes: 0 };
+    found.set(key, {
+      kind, begin: Math.min(whole.begin, begin), end: Math.max(whole.end, end), low: Math.min(whole.low, first),
+      high: Math.max(whole.high, last), nodes: whole.nodes + last - first + 1,
+    });
+  });
+  return [...found.values()];
 }

@@ -31,8 +31,8 @@ const pad = (number) => String(number).padStart(2, "0");
 
 // An instant in words: a date where the clock of the trace is that of the world, else time since the first submission.
 function instant(seconds, page, step = 1) {
-  if (page.epoch) {
-    const text = new Date(seconds * 1000).toISOString();
+  if (page.epoch !== null) {
+    const text = new Date((seconds + page.epoch) * 1000).toISOString();
     return step >= 86400 ? text.slice(0, 10) : `${text.slice(5, 10)} ${text.slice(11, step >= 60 ? 16 : 19)}`;
   }
   const since = Math.round(seconds - page.trace.submit[0]), sign = since < 0 ? "-" : "", left = Math.abs(since);
@@ -40,6 +40,11 @@ function instant(seconds, page, step = 1) {
   if (step >= 86400) return `${sign}day ${day}`;
   const clock = `${pad(Math.floor(rest / 3600))}:${pad(Math.floor(rest / 60) % 60)}${step >= 60 ? "" : `:${pad(rest % 60)}`}`;
   return `${sign}${day} d ${clock}`;
+}
+
+// The same in full.
+function moment(seconds, page) {
+  return page.epoch === null ? instant(seconds, page) : new Date((seconds + page.epoch) * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 function niceStep(span, room) {
@@ -53,7 +58,7 @@ function axes({ context, scale, plot }, page, state, low, high, colours) {
   context.lineWidth = scale;
   const wide = state.to - state.from, room = Math.max(3, Math.floor(plot.width / (85 * scale)));
   const step = STEPS.find((each) => wide / each <= room) || STEPS.at(-1);
-  const zero = page.epoch ? 0 : page.trace.submit[0];
+  const zero = page.epoch === null ? page.trace.submit[0] : -page.epoch;
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let at = zero + Math.ceil((state.from - zero) / step) * step; at <= state.to; at += step) {
@@ -74,8 +79,9 @@ function axes({ context, scale, plot }, page, state, low, high, colours) {
 
 function drawSchedule(canvas, page, policy, state) {
   const made = prepared(canvas), { context, scale, plot } = made, colours = theme();
-  context.putImageData(rasterised(page, policy, state, plot.width, plot.height, colours.paper), plot.x, plot.y);
+  context.putImageData(rasterised(page, policy, state, plot, colours, Math.max(1, Math.round(scale))), plot.x, plot.y);
   axes(made, page, state, state.low, state.high, colours);
+  nameOutages(made, policy, state, colours);
   const job = state.job === null ? -1 : page.placeOf(state.job);
   if (job < 0 || Number.isNaN(policy.start[job])) return;
   const across = (time) => plot.x + Math.min(1, Math.max(0, (time - state.from) / (state.to - state.from))) * plot.width;
@@ -95,6 +101,30 @@ function drawSchedule(canvas, page, policy, state) {
   for (let r = policy.runs.begin[job], over = r + policy.runs.count[job]; r < over; r++) {
     const [top, bottom] = [down(policy.runs.last[r] + 1), down(policy.runs.first[r])];
     if (bottom > top) context.strokeRect(began, top, Math.max(3 * scale, ended - began), Math.max(3 * scale, bottom - top));
+  }
+}
+
+// What nodes are out for, where that can be read in the chart.
+function nameOutages({ context, scale, plot }, policy, state, colours) {
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const within = (share) => Math.min(1, Math.max(0, share)), { from, to, low, high } = state;
+  for (const each of policy.named) {
+    const [left, right] = [each.begin, each.end].map((time) => plot.x + within((time - from) / (to - from)) * plot.width);
+    const nodes = state.view === "nodes" && policy.runs ? [each.high + 1, each.low] : [policy.machine, policy.machine - each.nodes];
+    const [top, bottom] = nodes.map((node) => plot.y + within((high - node) / (high - low)) * plot.height);
+    const wide = context.measureText(each.kind).width + 8 * scale;
+    if (right - left < 4 * scale || bottom - top < 16 * scale) continue;
+    const upright = right - left < wide;
+    if (upright && bottom - top < wide) continue;
+    context.save();
+    context.translate((left + right) / 2, (top + bottom) / 2);
+    if (upright) context.rotate(-Math.PI / 2);
+    context.fillStyle = colours.paper;
+    context.fillRect(-wide / 2, -8 * scale, wide, 16 * scale);
+    context.fillStyle = colours.ink;
+    context.fillText(each.kind, 0, 0);
+    context.restore();
   }
 }
 

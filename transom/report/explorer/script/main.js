@@ -3,7 +3,7 @@ const page = { data: JSON.parse(document.getElementById("data").textContent) };
 page.trace = decodedTrace(page.data);
 page.recorded = page.data.policies.map((told) => decodedPolicy(told, page.trace));
 page.policies = page.recorded;
-page.epoch = page.trace.submit[0] > 5e8;
+page.epoch = page.data.epoch;
 page.users = new Map();
 for (const user of page.trace.user) if (user >= 0) page.users.set(user, (page.users.get(user) || 0) + 1);
 {
@@ -20,6 +20,7 @@ const DRAWN_RUNS = 2 ** 22; // node ids beyond so many pieces are not drawn
 function completed(policy) {
   if (policy.longest !== undefined) return policy;
   policy.steps ||= stepsOf(policy, page.trace.nodes);
+  policy.named = namedOutages(policy);
   policy.longest = policy.byStart.reduce((most, job) => Math.max(most, policy.end[job] - policy.start[job]), 0);
   policy.runs ||= lowestIdle(policy, page.trace.nodes, policy.steps.byEnd);
   if (policy.runs.first.length > DRAWN_RUNS) policy.runs = null;
@@ -31,16 +32,18 @@ const labels = () => page.policies.map((policy) => policy.label);
 let state = { ...usual };
 
 const panels = document.getElementById("panels"), legend = document.getElementById("legend"), shown = document.getElementById("shown");
+const sheet = document.getElementById("sheet");
 const canvases = new Map();
+const lines = { // of the policies that are shown: [place, steps]
+  queue: { what: "jobs waiting", steps: "queued" }, use: { what: "nodes in use", steps: "used" },
+};
+const series = (name) => [...canvases.keys()].map((policy) => [page.policies.indexOf(policy), completed(policy).steps[lines[name].steps]]);
 let waiting = 0;
 
 function draw() {
   waiting = 0;
   for (const [policy, canvas] of canvases) drawSchedule(canvas, page, completed(policy), state);
-  const place = (policy) => page.policies.indexOf(policy);
-  const all = [...canvases.keys()];
-  drawLines(document.getElementById("queue"), page, state, all.map((each) => [place(each), each.steps.queued]));
-  drawLines(document.getElementById("use"), page, state, all.map((each) => [place(each), each.steps.used]));
+  for (const name in lines) drawLines(document.getElementById(name), page, state, series(name));
 }
 
 function redraw() {
@@ -71,6 +74,7 @@ function arrange() {
     const canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": `Schedule under ${policy.label}` });
     canvases.set(policy, canvas);
     setUpPointer(canvas, policy);
+    setUpHover(canvas, (time, y) => scheduleWords(page, completed(policy), state, time, nodeAt(y)));
     return holding("figure", {}, element("figcaption", {}, `${policy.label}: ${state.view === "nodes" ? "node ids" : "nodes in use"} over time`), canvas);
   }));
   shown.replaceChildren(...page.policies.map((policy, place) => {
@@ -86,22 +90,31 @@ function arrange() {
     sign.style.borderTopStyle = LINES[place % LINES.length][1].length ? "dashed" : "solid";
     return holding("label", {}, box, sign, policy.label);
   }));
-  const { classes } = colouring(page, state.colour, chosen[0]);
-  legend.replaceChildren(...(classes || []).map(([name, colour]) => {
-    const patch = element("span", { class: "patch" });
-    patch.style.backgroundColor = colour;
-    return holding("span", {}, patch, name);
-  }));
+  legend.replaceChildren(...legendOf(chosen));
   document.getElementById("view").value = state.view;
   document.getElementById("colour").value = state.colour;
   if (state.job !== null) page.policies.forEach(completed);
-  showCard(page, state.job === null ? -1 : page.placeOf(state.job), (id) => chooseJob(id));
-  showUser(page, state.user, chooseUser);
+  showChosen();
   redraw();
+}
+
+// Every colour and pattern of the panels that are shown.
+function legendOf(chosen) {
+  const told = chosen.map((policy) => classed(page, state.colour, policy)), { classes } = told[0];
+  const patch = (look, name) => holding("span", {}, element("span", { class: `patch ${look}` }), name);
+  const entries = classes.flatMap(([name, colour], i) => {
+    if (!told.some(({ present }) => present.has(i))) return [];
+    const entry = patch("", name);
+    entry.firstChild.style.backgroundColor = colour;
+    return [entry];
+  });
+  const out = new Set(chosen.flatMap((policy) => policy.outages.map(({ kind }) => kind)));
+  return [...entries, patch("blank", "idle"), ...Array.from(out, (kind) => patch(kind, `out of service: ${kind}`))];
 }
 
 function chooseJob(id, centred = false) {
   const place = id === null ? -1 : page.placeOf(id), change = { job: place < 0 ? null : id };
+  hover(null);
   if (place >= 0 && centred) {
     const policies = page.policies.filter((policy) => !Number.isNaN(policy.start[place]));
     const from = Math.min(...policies.map((policy) => policy.submit[place])), to = Math.max(...policies.map((policy) => policy.end[place]));
@@ -110,12 +123,19 @@ function chooseJob(id, centred = false) {
   }
   show(change);
   for (const policy of page.policies) completed(policy);
-  showCard(page, place, (other) => chooseJob(other));
+  showChosen();
+}
+
+// The card of the chosen job and the line of the chosen user, over the page: nothing moves when they come or go.
+function showChosen() {
+  showCard(page, state.job === null ? -1 : page.placeOf(state.job), (id) => chooseJob(id));
+  showUser(page, state.user, chooseUser);
+  sheet.hidden = [...sheet.children].every((each) => each.hidden);
 }
 
 function chooseUser(user) {
   show({ user });
-  showUser(page, user, chooseUser);
+  showChosen();
 }
 page.chooseUser = chooseUser;
 
@@ -138,15 +158,29 @@ const KEYS = {
   "+": () => zoom(0.8), "-": () => zoom(1.25), Home: () => show({ from: usual.from, to: usual.to, low: usual.low, high: usual.high }),
 };
 
+const nodeAt = (y) => Math.floor(state.high - y * (state.high - state.low));
+
+// The place of the pointer in a plot, in shares of it.
+function placeOn(canvas, event) {
+  const box = canvas.getBoundingClientRect();
+  const width = box.width - MARGIN.left - MARGIN.right, height = box.height - MARGIN.top - MARGIN.bottom;
+  return { x: (event.clientX - box.left - MARGIN.left) / width, y: (event.clientY - box.top - MARGIN.top) / height };
+}
+
+// Words for an instant and a share of the height, beside a pointer that is over the plot and holds nothing.
+function setUpHover(canvas, words) {
+  canvas.addEventListener("pointermove", (event) => {
+    const { x, y } = placeOn(canvas, event);
+    const over = event.pointerType === "mouse" && !event.buttons && x >= 0 && x < 1 && y >= 0 && y < 1;
+    hover(over ? words(state.from + x * (state.to - state.from), y) : null, event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", () => hover(null));
+}
+
 // Drag to move, wheel or two fingers to zoom (with Shift: the nodes), click to choose a job.
 function setUpPointer(canvas, policy) {
-  const down = new Map();
+  const down = new Map(), place = (event) => placeOn(canvas, event);
   let moved = 0, apart = 0;
-  const place = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const width = box.width - MARGIN.left - MARGIN.right, height = box.height - MARGIN.top - MARGIN.bottom;
-    return { x: (event.clientX - box.left - MARGIN.left) / width, y: (event.clientY - box.top - MARGIN.top) / height };
-  };
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     const at = place(event), delta = event.deltaY || event.deltaX, factor = Math.exp(Math.max(-1, Math.min(1, delta / 300)));
@@ -175,8 +209,9 @@ function setUpPointer(canvas, policy) {
   const lift = (event) => {
     const at = place(event);
     if (down.delete(event.pointerId) && event.type === "pointerup" && moved < 0.01 && down.size === 0) {
-      const time = state.from + at.x * (state.to - state.from), node = Math.floor(state.high - at.y * (state.high - state.low));
-      const job = state.view === "nodes" ? jobAt(completed(policy), time, node) : null;
+      const time = state.from + at.x * (state.to - state.from);
+      const job = state.view === "nodes" ? jobAt(completed(policy), time, nodeAt(at.y)) : null;
+      sheet.classList.toggle("above", event.clientY > innerHeight / 2); // not over what was clicked
       if (job !== null) chooseJob(page.trace.id[job]);
     }
     apart = 0;
@@ -257,7 +292,13 @@ for (const name of ["view", "colour"]) {
 document.getElementById("all").addEventListener("click", KEYS.Home);
 document.getElementById("closer").addEventListener("click", KEYS["+"]);
 document.getElementById("wider").addEventListener("click", KEYS["-"]);
+for (const name in lines) setUpHover(document.getElementById(name), (time) => lineWords(page, series(name), time, lines[name].what));
 setUpSearch(page, chooseJob, chooseUser);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || sheet.hidden) return;
+  chooseUser(null);
+  chooseJob(null);
+});
 window.addEventListener("resize", redraw);
 // The address may have been remembered anew since: the event says what was asked for.
 window.addEventListener("hashchange", (event) => restore(new URL(event.newURL).hash));

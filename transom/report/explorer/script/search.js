@@ -52,6 +52,9 @@ function setUpSearch(page, chooseJob, chooseUser) {
     }));
     if (!hits.length && field.value.trim()) list.append(element("li", {}, "No job or user is called so."));
   });
+  // The list lies over the page until something is chosen, or readers turn elsewhere.
+  field.addEventListener("keydown", (event) => event.key === "Escape" && list.replaceChildren());
+  document.addEventListener("pointerdown", (event) => list.parentElement.contains(event.target) || list.replaceChildren());
 }
 
 // What the chosen user's jobs waited under each policy.

@@ -50,13 +50,12 @@ function setUpSliders(page, changed) {
     off.disabled = !policy;
     part.classList.toggle("idle", !policy);
     if (!policy) {
-      said.textContent = "Move a slider: the page replays all jobs under first come, first served with EASY backfilling.";
+      said.textContent = `Move a slider: the page replays all jobs under first come, first served with EASY backfilling. ${page.trace.without}`;
       return;
     }
-    const now = figuresOf(page, policy);
-    const usual = page.usual;
-    const left = policy.leftOut ? ` ${counted(policy.leftOut, "job")} larger than the machine ${policy.leftOut === 1 ? "is" : "are"} left out.` : "";
-    said.textContent = `With ${settingsText(page, state)}, under fcfs-easy: mean wait ${duration(now.mean)} (as recorded ${duration(usual.mean)}), `
-      + `longest ${duration(now.longest)} (${duration(usual.longest)}), utilisation ${(100 * now.use).toFixed(1)} % (${(100 * usual.use).toFixed(1)} %).${left}`;
+    const now = figuresOf(page, policy), usual = page.usual;
+    const left = policy.leftOut ? ` ${counted(policy.leftOut, "job")} larger than the machine${page.trace.resources.length ? " or its partition" : ""} ${policy.leftOut === 1 ? "is" : "are"} left out.` : "";
+    said.textContent = `With ${settingsText(page, state)}, under fcfs-easy: mean wait ${duration(now.mean)} (without changes ${duration(usual.mean)}), `
+      + `longest ${duration(now.longest)} (${duration(usual.longest)}), utilisation ${(100 * now.use).toFixed(1)} % (${(100 * usual.use).toFixed(1)} %).${left} ${page.trace.without}`;
   } };
 }
