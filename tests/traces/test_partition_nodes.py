@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,12 @@ from transom.errors import SpecError, TraceError
 from transom.simulation import simulate
 from transom.simulation.output.job_groups import groupings
 from transom.simulation.output.verification import check_schedule
-from transom.traces import ReadingRules, Workload, read_swf
+from transom.traces import ReadingRules, Workload, read_swf, write_swf
 from transom.traces.partitions import PREFIX, PartitionNodes, nodes_of_partitions, partition_groups
 from transom.traces.records.slurm import read_slurm
 from transom.traces.records.slurm_conf import read_site
 from transom.traces.records.swf import read_swf_records
-from transom.traces.trace_file import write_trace
+from transom.traces.trace_file import read_trace_card, read_trace_frame, write_trace
 
 
 def log(path: Path, *jobs: tuple[int, int, int]) -> Path:
@@ -194,9 +195,59 @@ def test_a_configuration_says_which_partitions_share_nodes(tmp_path: Path) -> No
     )
     trace = read_slurm([str(tmp_path / "sacct")], site=site)
     write_trace(tmp_path / "trace.parquet", trace.jobs, trace.card)
-    workload = read(tmp_path / "trace.parquet", "trace")
+    workload = read(tmp_path / "trace.parquet", None)
+    assert workload.digest() == read(tmp_path / "trace.parquet", "trace").digest()
+    assert (workload.facts["machine"], workload.diagnostics[:1]) == ("by partition", ())
     assert dict(zip(workload.cluster.resources, workload.cluster.capacities, strict=True)) == {
         "partition_debug": 2, "partition_gpu": 4, "partition_long": 4, "partition_debug+batch+long": 6,
     }  # fmt: skip
     first = int(workload.jobs.submit[0])
     assert [start - first for start in starts(workload, "fcfs-easy")] == [0, 1, 2, 60, 61]
+    write_swf(workload, tmp_path / "trace.swf")
+    again = read(tmp_path / "trace.swf", "debug=2,gpu=4,batch=6,long=4")
+    assert starts(again, "fcfs-easy")[:3] == starts(workload, "fcfs-easy")[:3]
+    assert "keep: debug+batch+long 6" in (tmp_path / "trace.swf").read_text()
+
+
+@pytest.fixture
+def sized(tmp_path: Path) -> Path:
+    """A trace that states sizes: debug has 4 nodes, batch 6."""
+    records = read_swf_records(str(log(tmp_path / "log.swf", (0, 3, 1), (1, 3, 1), (2, 6, 2), (3, 5, 1))))
+    card = replace(
+        records.card, machine={"nodes": 10}, told_by="", partitions={"debug": {"nodes": 4}, "batch": {"nodes": 6}}
+    )
+    write_trace(tmp_path / "sized.parquet", records.jobs, card)
+    return tmp_path / "sized.parquet"
+
+
+def test_what_states_sizes_is_replayed_by_partition_unless_one_machine_is_asked_for(sized: Path) -> None:
+    apart = read_swf(sized)
+    assert apart.cluster.capacities == (4, 6)
+    assert starts(apart, "fcfs-easy") == [0, 100, 2]
+    merged = read_swf(sized, ReadingRules(merge_partitions=True))
+    assert (merged.cluster.resources, merged.origin.merged, merged.facts["machine"]) == ((), True, "merged")
+    assert starts(merged, "fcfs-easy") == [0, 1, 100, 200]
+    assert any("as one machine" in each.text for each in merged.diagnostics)
+    with pytest.raises(SpecError, match="merge_partitions: one machine does not go with partition_nodes 'trace'"):
+        ReadingRules(partition_nodes="trace", merge_partitions=True)
+
+
+def test_partitions_of_another_machine_or_unit_have_no_stated_size(sized: Path) -> None:
+    assert read_swf(sized, nodes=10).cluster.capacities == (4, 6)
+    for larger in (read_swf(sized, nodes=12), read_swf(sized, ReadingRules(size_field="nodes"), nodes=12)):
+        assert (larger.cluster.resources, larger.origin.merged) == ((), True)
+    assert read_swf(sized, ReadingRules(partition_nodes="trace"), nodes=12).cluster.capacities == (4, 6)
+    assert read_swf(sized, ReadingRules(partitions=("debug",))).cluster.resources == ()  # a machine of 4 nodes
+
+
+def test_jobs_of_one_partition_keep_to_it_though_the_machine_has_more(sized: Path) -> None:
+    frame = read_trace_frame(str(sized))
+    write_trace(sized, frame.filter(frame["partition"] == "debug"), read_trace_card(str(sized)))
+    assert starts(read_swf(sized), "fcfs-easy") == [0, 100]
+    assert read_swf(sized).cluster.resources == ("partition_debug",)
+
+
+@pytest.mark.reference
+def test_traces_that_state_no_sizes_are_read_as_one_machine(shared: Path) -> None:
+    for path in sorted((shared / "traces").glob("*.swf.gz")):
+        assert read_swf(path).digest() == read_swf(path, ReadingRules(merge_partitions=True)).digest()

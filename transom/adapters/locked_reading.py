@@ -59,7 +59,9 @@ def read_locked(path: str | os.PathLike[str], nodes: int | None = None) -> Locke
         parent=nobody,
         partial=np.zeros_like(log.partial),
     )
-    workload = repaired(read, ReadingRules(nodes="max", long_runs="keep"), size, trace_name(where), where)
+    workload = repaired(
+        read, ReadingRules(nodes="max", long_runs="keep", merge_partitions=True), size, trace_name(where), where
+    )
     kept = np.isin(log.id, workload.jobs.id)
     counts = {
         f"runtime below 0, taken for {_UNKNOWN_RUN} s": unknown,

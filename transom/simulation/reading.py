@@ -38,7 +38,7 @@ def read_sequence(
     nodes : size of the machine, instead of what the header says.
     start, jobs : position of the first job, from 0, and how many to take; all by default.
     reading : how to repair jobs; by default as these event rules do: under ``cqsim`` jobs without a requested time are
-        left out.
+        left out, and partitions are one machine.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_sequence(
 
 def reading_under(rules: EventRules) -> ReadingRules:
     """How jobs are repaired under event rules, unless stated otherwise."""
-    return ReadingRules() if isinstance(rules, Textbook) else ReadingRules(walltime="requested")
+    return ReadingRules() if isinstance(rules, Textbook) else ReadingRules(walltime="requested", merge_partitions=True)
 
 
 def _stretch_by_id(workload: Workload, start: int, jobs: int | None) -> Workload:

@@ -69,6 +69,7 @@ class Origin(Frozen):
     cost : what running each job costs, in any unit, shape ``(jobs,)``; None where no job states any.
     repaired : which jobs the reader changed, by what it did, shape ``(jobs,)`` each.
     apart : whether jobs keep to the nodes of their partition.
+    merged : whether partitions are one machine although the trace states their sizes.
     started : when each job started by the log [s], -1 where it does not say, shape ``(jobs,)``; None where it says so
         of no job.
     path : the trace that the jobs were read from; empty where there is none.
@@ -86,6 +87,7 @@ class Origin(Frozen):
     cost: FloatArray | None = None
     repaired: Mapping[str, BoolArray] = field(default_factory=dict)
     apart: bool = False
+    merged: bool = False
     path: str = ""
     epoch: int | None = None
     machine: str = ""
@@ -109,7 +111,7 @@ class Origin(Frozen):
                 raise ModelError(f"workload: {name} has shape {array.shape}, there are {jobs} jobs")
 
     def partitions(self, area: IntArray) -> tuple[Partition, ...]:
-        """The partitions that are replayed as one machine, ascending; none where there is one.
+        """The partitions of the logged machine, ascending; none where there is one.
 
         ``area`` are the node-seconds of the jobs, shape ``(jobs,)``.
         """
@@ -148,9 +150,11 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
 
 def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray) -> dict[str, Any]:
     """What :func:`diagnostics` says of jobs, shapes ``(jobs,)``, for machines: in JSON's terms."""
+    partitions = origin.partitions(nodes * runtime)
     return {
         "estimates": _estimates(origin, walltime, runtime),
-        "partitions": [each._asdict() for each in origin.partitions(nodes * runtime)],
+        "partitions": [each._asdict() for each in partitions],
+        **({"machine": "by partition" if origin.apart else "merged"} if partitions else {}),
         **({"machine_in_doubt": origin.machine} if origin.machine else {}),
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models.arrays import BoolArray, IntArray
-from transom.models.cluster import LARGEST
+from transom.models.cluster import LARGEST, Cluster
 
 PREFIX = "partition_"
 """How the names of resources begin that stand for the nodes of partitions."""
@@ -147,6 +147,12 @@ def nodes_of_partitions(
         if len(pool) > 1
     ]
     return [] if len(made) == 1 and made[0][1] == nodes else made
+
+
+def partition_sizes(cluster: Cluster) -> dict[str, int]:
+    """The nodes of each partition that jobs of a machine keep to, and of those that share nodes (``debug+batch``)."""
+    amounts = zip(cluster.resources, cluster.capacities, strict=True)
+    return {name.removeprefix(PREFIX): size for name, size in amounts if name.startswith(PREFIX)}
 
 
 def partition_groups(resources: Sequence[str], demand: IntArray) -> IntArray:

@@ -52,8 +52,10 @@ class ReadingRules:
     zero_runtimes : a runtime of 0 of a completed job (status 1) is treated as ``nonpositive`` (``bad``) or counts
         as a second (``second``), because logs round times.
     partitions : numbers or names of the partitions (field 16) to read; all by default.
-    partition_nodes : whether jobs keep to the nodes of their own partition: None: all partitions are one machine;
-        ``trace``: of as many nodes as the trace states; ``NAME=NODES,...``: of as many as this says.
+    partition_nodes : the nodes of partitions, to which their jobs keep: ``trace``: as many as the trace states, which
+        must state them; ``NAME=NODES,...``: as many as this says; None: as the trace states where it does, else all
+        partitions are one machine. Sizes of another field (``size_field``) are not in its unit: that is one machine.
+    merge_partitions : all partitions are one machine, even where the trace states their sizes.
     estimates : the model for walltimes that were not requested (:mod:`~transom.traces.estimates`): their runtimes
         (``exact``), ``factor:F``, ``overestimated``, ``tsafrir``, ``trace:FILE``.
     estimates_for : jobs with modelled walltimes: those without a request (``missing``), or ``all``.
@@ -73,6 +75,7 @@ class ReadingRules:
     zero_runtimes: Literal["bad", "second"] = "bad"
     partitions: tuple[int | str, ...] = ()
     partition_nodes: str | None = None
+    merge_partitions: bool = False
     estimates: str = EXACT
     estimates_for: Whose = "missing"
     seed: int = 0
@@ -87,6 +90,9 @@ class ReadingRules:
         parse_estimates(self.estimates)
         if self.partition_nodes is not None:
             parse_partition_nodes(self.partition_nodes)
+            if self.merge_partitions:
+                text = f"partition_nodes {self.partition_nodes!r}"
+                raise SpecError(f"reading rule merge_partitions: one machine does not go with {text}")
         if self.seed < 0:
             raise SpecError(f"reading rule seed: expected a number >= 0, got {self.seed}")
         if (self.walltime, self.estimates_for) == ("requested", "missing") and self.estimates != EXACT:
@@ -179,7 +185,9 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     _refuse_overflow(sieve, walltime, runtime)
     made = _workload(sieve, size, walltime, runtime, nodes, name)
     if apart is not None:
-        made = _kept_apart(made, apart)
+        made = _kept_apart(made, apart, int(log.partition[sieve.keep][0]))
+    elif log.partition_nodes.sizes and made.origin.partition is not None:
+        made = replace(made, origin=replace(made.origin, merged=True))
     if (rules.estimates, rules.estimates_for) == (EXACT, "missing"):
         return made
     try:
@@ -225,12 +233,12 @@ def _workload(sieve: _Sieve, size: IntArray, walltime: IntArray, runtime: IntArr
         raise TraceError(f"{sieve.path}: {_line_of(str(error), log)}{error}") from error
 
 
-def _kept_apart(workload: Workload, stated: PartitionNodes) -> Workload:
-    """A workload whose jobs keep to the nodes of their partitions, which are further resources."""
+def _kept_apart(workload: Workload, stated: PartitionNodes, only: int) -> Workload:
+    """A workload whose jobs keep to the nodes of their partitions (of ``only`` one where the jobs know no others),
+    which are further resources."""
     origin, jobs = workload.origin, workload.jobs
-    if origin.partition is None:
-        return workload
-    made = nodes_of_partitions(stated, origin.partition, origin.names, workload.cluster.num_nodes)
+    partition = np.full(len(jobs), only) if origin.partition is None else origin.partition
+    made = nodes_of_partitions(stated, partition, origin.names, workload.cluster.num_nodes)
     demand = np.array([np.where(uses, jobs.nodes, 0) for _, _, uses in made], np.int64).reshape(-1, len(jobs))
     cluster = Cluster(
         workload.cluster.num_nodes, tuple(name for name, _, _ in made), tuple(capacity for _, capacity, _ in made)
@@ -241,7 +249,7 @@ def _kept_apart(workload: Workload, stated: PartitionNodes) -> Workload:
         jobs=JobTable(np.hstack((jobs.data, demand.T)), jobs.depends_on),
         origin=replace(origin, apart=True),
     )
-    unknown = ~np.isin(origin.partition, list(stated.sizes))
+    unknown = ~np.isin(partition, list(stated.sizes))
     return made_apart.with_repair("partition of unknown size: may use any node", unknown)
 
 
@@ -284,10 +292,13 @@ def _refuse_or_drop_too_large_for_partition(
     sieve: _Sieve, size: IntArray, rules: ReadingRules
 ) -> PartitionNodes | None:
     """The sizes of partitions that jobs keep to, without the jobs that are larger; None where they keep to none."""
-    if rules.partition_nodes is None:
-        return None
     log = sieve.log
-    stated = sized(rules.partition_nodes, log.partition_nodes, log.partition, log.partitions, sieve.path)
+    if rules.partition_nodes is not None:
+        stated = sized(rules.partition_nodes, log.partition_nodes, log.partition, log.partitions, sieve.path)
+    elif rules.merge_partitions or rules.size_field is not None or not log.partition_nodes.sizes:
+        return None
+    else:
+        stated = log.partition_nodes
     room = np.full(len(size), np.iinfo(np.int64).max)
     for number, nodes in stated.sizes.items():
         room[log.partition == number] = nodes

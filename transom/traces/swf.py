@@ -15,7 +15,7 @@ from transom._system.wording import counted
 from transom.errors import ModelError, SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray, expected, whole
 from transom.traces.origin import unix_epoch
-from transom.traces.partitions import selected
+from transom.traces.partitions import PREFIX, partition_sizes, selected
 from transom.traces.rules import LARGER, LoggedJobs, ReadingRules, repaired
 from transom.traces.swf_header import Field, Header
 from transom.traces.swf_lines import read_lines
@@ -74,6 +74,8 @@ def read_swf(
         raise ModelError(f"{where}: the machine must have > 0 nodes, got {nodes}")
     with timed(f"reading {where}"):
         log, header = read_log(where, rules.size_field)
+        if nodes and header.partition_nodes.sizes and rules.partition_nodes is None and header.machine() != nodes:
+            rules = replace(rules, merge_partitions=True)  # the sizes of partitions are those of another machine
         workload = repaired(log, rules, nodes or _machine(log, header, rules), trace_name(where), where)
     doubt, epoch = _doubt(workload, header, rules, nodes), unix_epoch(header.epoch, int(workload.jobs.submit[0]))
     workload = replace(workload, origin=replace(workload.origin, machine=doubt, epoch=epoch))
@@ -175,7 +177,8 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
     """Write a workload in the Standard Workload Format, with gzip if ``path`` ends in ``.gz``.
 
     Jobs are sorted by submission, then id. Requested and allocated size are the job's nodes; the wait is that of the
-    log, missing values are -1. Priorities have no field and are not written. Reading the file returns the same
+    log, missing values are -1. Priorities have no field and are not written. Where jobs keep to the nodes of
+    partitions, these are written with their names, and their sizes as comments. Reading the file returns the same
     jobs; runtimes above the walltime require ``long_runs="keep"``.
 
     Parameters
@@ -192,8 +195,8 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
     where, jobs, nodes = os.fspath(path), workload.jobs, workload.cluster.num_nodes
     if not len(jobs):
         raise TraceError(f"{where}: a workload without jobs cannot be written")
-    if workload.cluster.resources:
-        names = ", ".join(workload.cluster.resources)
+    sizes, partition = partition_sizes(workload.cluster), workload.origin.partition
+    if names := ", ".join(name for name in workload.cluster.resources if not name.startswith(PREFIX)):
         raise TraceError(f"{where}: the format has no field for the further resources ({names})")
     parent = {}
     for job, parents in jobs.depends_on.items():
@@ -207,16 +210,19 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxRecords: {len(jobs)}",
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
+        *(f"Partition: {number} {name}" for number, name in workload.origin.names.items() if sizes),
+        *(f"Note: nodes of partitions, to which their jobs keep: {name} {size}" for name, size in sizes.items()),
         *(f"Note: {' '.join(note.split())}" for note in notes),
         *(f"Note: {each.text}" for each in workload.diagnostics),
         *(f"Note: {what}: {counted(number, 'job')}" for what, number in workload.repairs.items()),
     ]
     started = workload.origin.started
     wait = np.full(len(jobs), -1) if started is None else np.where(started >= 0, started - jobs.submit, -1)
-    columns = (jobs.id, jobs.submit, wait, workload.runtime, jobs.nodes, jobs.walltime, jobs.user)
+    part = np.full(len(jobs), -1) if partition is None or not sizes else partition
+    columns = (jobs.id, jobs.submit, wait, workload.runtime, jobs.nodes, jobs.walltime, jobs.user, part)
     with atomic_write(path) as file:
         file.writelines(f"; {line}\n" for line in header)
         file.writelines(
-            f"{i} {s} {d} {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 -1 {parent.get(i, -1)} -1\n"
-            for i, s, d, r, n, w, u in zip(*(column.tolist() for column in columns), strict=True)
+            f"{i} {s} {d} {r} {n} -1 -1 {n} {w} -1 -1 {u} -1 -1 -1 {p} {parent.get(i, -1)} -1\n"
+            for i, s, d, r, n, w, u, p in zip(*(column.tolist() for column in columns), strict=True)
         )

@@ -104,12 +104,13 @@ class Workload(Frozen):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The same for machines, in JSON's terms: ``estimates``, ``partitions``, ``machine_in_doubt`` where it is."""
+        """The same for machines, in JSON's terms: ``estimates``, ``partitions``, of several whether they are the
+        ``machine``'s parts (``by partition``) or ``merged``, and ``machine_in_doubt`` where it is."""
         return facts(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """The partitions that are replayed as one machine, with their shares; none where there is one."""
+        """The partitions of the logged machine, with their shares; none where there is one."""
         return self.origin.partitions(self.jobs.nodes * self.runtime)
 
     def __len__(self) -> int:

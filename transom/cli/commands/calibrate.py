@@ -12,7 +12,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark
+from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, which_machine
 from transom.cli.output.schedule_tables import limits_held, limits_line, time_unit
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def command(
             }
         )
         return
+    for line in which_machine(workload):
+        remark(line)
     every = [one for groups in found.values() for one in groups.values()]
     sign, unit = time_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)
     columns = ("median error", "90 % within", "order kept", f"logged wait [{sign}]", f"replayed [{sign}]", "distance")

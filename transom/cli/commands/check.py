@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from transom.result import Result
     from transom.traces import Workload
 
+_OF_PARTITIONS = {"partition_nodes", "merge_partitions"}  # one of which stands for the other, too
+
 
 class Judged(NamedTuple):
     """One result or recording: where it stands, what it is for, what was checked, what is wrong."""
@@ -274,7 +276,10 @@ def _judge_recording(trace: Path, folder: Path, given: dict[str, Any], workloads
 
     schedule = read_schedule(folder)
     details = read_details(folder)["details"]
-    rules = {**_recorded_rules(details, folder), **given}
+    recorded = _recorded_rules(details, folder)
+    if _OF_PARTITIONS & given.keys():
+        recorded = {name: value for name, value in recorded.items() if name not in _OF_PARTITIONS}
+    rules = {**recorded, **given}
     key = repr(sorted(rules.items(), key=str))
     if isinstance(parse_rules(rules.get("events", "textbook")), SequenceRules):
         stated = {f"--{name.replace('_', '-')}": given.get(name) for name in Reading._fields}
@@ -348,10 +353,12 @@ def _recorded_rules(details: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     kinds: dict[str, Any] = {
         "nodes": int, "start": int, "jobs": int, "resources": str, "seed": int, "events": str,
-        **dict.fromkeys(Reading._fields, str), "partition": list,
+        **dict.fromkeys(Reading._fields, str), "partition": list, "merge_partitions": bool,
     }  # fmt: skip
     try:
         recorded = dict(details.get("rules", {}))
+        if recorded:  # one that says nothing was made when all partitions were one machine unless sizes were stated
+            recorded.setdefault("merge_partitions", recorded.get("partition_nodes") is None)
         if "resources" in details:
             recorded |= {"resources": details["resources"]["spec"], "seed": details["resources"]["seed"]}
         return {name: kinds[name](value) for name, value in recorded.items() if value is not None}

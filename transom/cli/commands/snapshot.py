@@ -15,7 +15,7 @@ from transom.cli.options.nodes import machine, on_tree
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark
+from transom.cli.output.console import check_writable, describe, note, print_json, progress, remark, which_machine
 
 
 @with_structs
@@ -83,7 +83,7 @@ def command(
     read = read_workload(trace, machine(nodes, cluster), start, jobs, seed=seed, reading=reading)
     extended = equipped(on_tree(read, cluster, []), trace, resources, seed)
     workload = extended.workload
-    for line in describe(workload) + extended.lines:
+    for line in describe(workload) + extended.lines + which_machine(workload):
         note(line)
     with progress() as bars:
         task = bars.add_task(policy, total=len(workload))

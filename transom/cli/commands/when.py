@@ -13,7 +13,7 @@ from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import describe, note, print_json, print_table, remarked
+from transom.cli.output.console import describe, note, print_json, print_table, remark, remarked, which_machine
 from transom.cli.output.learned_policies import card_lines, print_cards
 
 
@@ -90,6 +90,8 @@ def command(
         for each in told:
             print_json(each)
         return
+    for line in which_machine(workload):
+        remark(line)
     rows = [[*(f"{value}" for value in list(each.values())[:6]), each["because"]["text"]] for each in told]
     print_table(
         remarked(f"starts under {policy} [s]", workload), ["job", "now", "plan", "p10", "p50", "p90", "because"], rows

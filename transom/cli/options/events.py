@@ -79,6 +79,7 @@ def read_under(
         options.refuse(
             spelt(stated, "cluster", "resources", "partition_nodes", "period", "outages", "on_failure"), where
         )
+        reading = reading._replace(merge_partitions=True)
         for run in runs:
             suited_policy(rules, run.policy, run.spec)
     if not isinstance(rules, SequenceRules):

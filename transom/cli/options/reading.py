@@ -59,10 +59,14 @@ class Reading(NamedTuple):
         typer.Option(
             "--partition-nodes",
             metavar="trace|NAME=NODES,...",
-            help="Jobs keep to the nodes of their own partition: as many as the trace states, or as stated here. By "
-            "default, all partitions are replayed as one machine.",
+            help="Jobs keep to the nodes of their own partition: as many as the trace states, or as stated here. "
+            "Default: trace, if it states them, else one machine.",
         ),
     ] = None
+    merge_partitions: Annotated[
+        bool,
+        typer.Option("--merge-partitions", help="Replay all partitions as one machine, even if the trace sizes them."),
+    ] = False
     estimates: Annotated[
         str,
         typer.Option(

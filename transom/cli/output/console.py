@@ -205,6 +205,17 @@ def describe(workload: Workload) -> list[str]:
     return lines + [f"  {what}: {count}" for what, count in workload.repairs.items()]
 
 
+def which_machine(workload: Workload) -> list[str]:
+    """How a machine of partitions is replayed whose sizes are known, as a sentence; nothing where none are."""
+    from transom.traces.partitions import partition_sizes
+
+    if workload.origin.merged:
+        return [f"Partitions merged into one machine of {counted(workload.cluster.num_nodes, 'node')}."]
+    sizes = partition_sizes(workload.cluster)
+    listed = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+    return [f"Replayed by partition ({listed} of {counted(workload.cluster.num_nodes, 'node')})."] if sizes else []
+
+
 def note_repairs(problems: Iterable[tuple[str, Any]]) -> None:
     """Print what readers guessed or left out of problems, each with its label."""
     for label, problem in problems:

@@ -7,7 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transom.cli.output.console import check_recording, check_writable, describe, note, print_json, remarked
+from transom.cli.output.console import (
+    check_recording,
+    check_writable,
+    describe,
+    note,
+    print_json,
+    remarked,
+    which_machine,
+)
 from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.schedule_tables import (
     By,
@@ -132,7 +140,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     for k in range(len(runs), len(compared)):
         pair = answer([labels[0], labels[k]], [own[0], own[k]], [copies[0], copies[k]] if repeats else ())
         said.sentences.append(pair.sentences[0])
-    print_answer(said.sentences)
+    print_answer([*which_machine(workload), *said.sentences])
     title = f"{workload.name} under {schedules[0].rules} events{traced.jobs.title}"
     if traced.outages is not None:
         title += f", with outages, jobs on them {_BECOME[traced.outages.on_failure]}"

@@ -95,9 +95,10 @@ class WorkloadRecipe(InstanceGenerator, frozen=True, kw_only=True):
         return given if self.jobs is None and not self.start else cut(given, self.start or 0, self.jobs)
 
     def trace(self, seed: int = 0) -> Workload:
-        """The whole trace of ``like``; the seed is that of walltimes that nobody requested."""
+        """The whole trace of ``like`` on one machine; the seed is that of walltimes that nobody requested."""
         assert self.like is not None
-        rules = ReadingRules(estimates=self.walltimes or EXACT, seed=seed if self.walltimes else 0)
+        seed = seed if self.walltimes else 0
+        rules = ReadingRules(merge_partitions=True, estimates=self.walltimes or EXACT, seed=seed)
         return _read(os.path.abspath(self.like), self.like, self.nodes, rules)
 
 

@@ -88,11 +88,15 @@ def sections_of(cluster: Cluster, jobs: JobTable) -> Sections | None:
     uses = jobs.demand[:, columns] > 0
     sizes = np.array([cluster.capacities[r] for r in columns], np.int64)
     if (uses.sum(axis=1) > 1).any() or int(sizes.sum()) > cluster.num_nodes:
-        raise SpecError("--cluster: nodes are placed by partition (--partition-nodes), but these share nodes")
+        raise SpecError(
+            "--cluster: nodes are placed by partition (--partition-nodes), but these share nodes "
+            "(--merge-partitions makes one machine)"
+        )
     if free := np.flatnonzero(~uses.any(axis=1)).tolist():
         job = int(jobs.id[free[0]])
         raise SpecError(
-            f"--cluster: nodes are placed by partition (--partition-nodes), but that of job {job} has no size: state it"
+            f"--cluster: nodes are placed by partition (--partition-nodes), but that of job {job} has no size: state "
+            "it, or make them one machine (--merge-partitions)"
         )
     of_node = np.full(cluster.num_nodes, -1, np.int64)
     of_node[: sizes.sum()] = np.repeat(np.arange(len(sizes)), sizes)

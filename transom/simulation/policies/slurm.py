@@ -268,7 +268,10 @@ class SlurmBackfill:
         if replay.stepwise:
             raise SpecError("slurm-backfill: leaf does not go with --outages")
         if replay.cluster.resources:
-            raise SpecError("slurm-backfill: leaf goes neither with further resources nor with --partition-nodes")
+            raise SpecError(
+                "slurm-backfill: leaf goes neither with further resources nor with --partition-nodes, which is the "
+                "default where the trace states sizes (--merge-partitions makes one machine)"
+            )
         path = replay.workload.origin.path
         if is_trace_file(path) and read_trace_card(path).unit != "nodes":
             raise SpecError(f"slurm-backfill: leaf counts nodes, and sizes in {path} count cores")
@@ -278,8 +281,6 @@ class SlurmBackfill:
             return nobody_shares()
         if replay.stepwise:
             raise SpecError("slurm-backfill: node_cores does not go with --outages")
-        if any(name.startswith(PREFIX) for name in replay.cluster.resources):
-            raise SpecError("slurm-backfill: node_cores does not go with --partition-nodes")
         path, held = replay.workload.origin.path, facts.amounts
         if not is_trace_file(path):
             held = np.full_like(held, -1)  # what counts nodes there are cores
@@ -287,6 +288,11 @@ class SlurmBackfill:
             raise SpecError(f"slurm-backfill: node_cores: sizes in {path} count nodes; import it with --unit cores")
         else:
             check_node_cores(card.partitions, {each.partition for each in facts.kinds}, self.node_cores)
+        if any(name.startswith(PREFIX) for name in replay.cluster.resources):
+            raise SpecError(
+                "slurm-backfill: node_cores does not go with --partition-nodes, which is the default where the trace "
+                "states sizes (--merge-partitions makes one machine, --partition takes one of them)"
+            )
         room = (self.node_cores, self.node_memory, self.node_gpus)
         return shared_nodes(replay.jobs, replay.cluster.num_nodes, held, room)
 
