@@ -55,10 +55,50 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def page(browser: Any, address: str) -> Any:
-    """The page, freshly loaded on a wide screen."""
+    """The page, freshly loaded on a wide screen and unfolded."""
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get(address)
+    unfold(browser)
     return browser
+
+
+def unfold(page: Any) -> None:
+    page.execute_script("for (const each of document.querySelectorAll('details')) each.open = true;")
+
+
+CONTROLS = "return document.getElementById(arguments[0]).closest('.box').parentElement.querySelector(" + (
+    "`:scope > .controls:has(+ .scrolls + .box #${arguments[0]})`)"
+)
+OVERFLOWING = """
+    return [...document.querySelectorAll('.box')].filter(box => box.clientWidth).map(box => {
+        const said = box.previousElementSibling;
+        const shown = said !== null && said.className === "scrolls" && !said.hidden ? said.textContent : "";
+        return [box.scrollWidth > box.clientWidth + 1, box.scrollHeight > box.clientHeight + 1, shown];
+    });
+"""
+
+
+def test_tables_that_scroll_say_so(page: Any) -> None:
+    for width in (1400, 420):
+        size = {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        # Sizes are told to the page between two frames: the second one has what the first one caused.
+        page.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        found = page.execute_script(OVERFLOWING)
+        assert len(found) > 5
+        for wide, long, said in found:
+            assert (wide, long) == ("more columns" in said, "more rows" in said)
+        assert any(wide for wide, _, _ in found) or width > 420
+    assert page.execute_script("return document.getElementById('answer').scrollWidth") <= 420
+
+
+def test_a_link_of_the_first_table_opens_what_is_folded(browser: Any, address: str) -> None:
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get(address)
+    assert visible(browser, "comparison-knapsack") == []
+    browser.find_element("css selector", "#answer tbody a").click()
+    assert len(visible(browser, "comparison-knapsack")) == 4
+    assert visible(browser, "causes") == [], "the others stay folded"
 
 
 def test_it_loads_without_a_word_or_a_request(page: Any, address: str) -> None:
@@ -113,7 +153,7 @@ def test_what_is_missing_is_sorted_last_both_ways(page: Any) -> None:
 
 @pytest.mark.long
 def test_rows_are_filtered_by_text_and_by_choice(page: Any) -> None:
-    controls = page.execute_script("return document.getElementById('failed').closest('.box').previousElementSibling")
+    controls = page.execute_script(CONTROLS, "failed")
     assert controls.get_attribute("class") == "controls"
     assert len(visible(page, "failed")) == 6
     text = controls.find_element("css selector", "input")
@@ -222,6 +262,7 @@ def test_a_finger_reads_the_curves(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
     try:
         page.refresh()
+        unfold(page)
         holder = figure(page, "knapsack-1-s-targets")
         place = holder.find_element("css selector", "svg").rect
         top = page.execute_script("return scrollY")
@@ -251,6 +292,7 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_long_table_is_shown_page_by_page(browser: Any, long_page: str) -> None:
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get(long_page)
+    unfold(browser)
     pager = browser.find_element("css selector", ".box:has(#all-runs) + .pager")
     said = pager.find_element("css selector", "output")
     first, previous, following, last = pager.find_elements("css selector", "button")
@@ -266,9 +308,7 @@ def test_a_long_table_is_shown_page_by_page(browser: Any, long_page: str) -> Non
     assert set(column(browser, "all-runs", 6)) == {"0", "1", "2", "3", "4", "5", "6", "7", "8"}, "100 of 9 x 12 and 3"
     heading(browser, "all-runs", 6).click()
     assert column(browser, "all-runs", 6)[0] == "199"
-    controls = browser.execute_script(
-        "return document.getElementById('all-runs').closest('.box').previousElementSibling"
-    )
+    controls = browser.execute_script(CONTROLS, "all-runs")
     controls.find_element("css selector", "input").send_keys("greedy 0.9")
     assert {row[3] for row in visible(browser, "all-runs")} == {"greedy"}
     assert controls.find_element("css selector", "output").text.endswith(" of 2403 rows")
@@ -279,6 +319,7 @@ def test_no_name_becomes_markup(browser: Any, long_page: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser.get(long_page)
+    unfold(browser)
     assert browser.title == EVIL
     reader = browser.find_element("css selector", ".chart [role=slider], [data-reading]")
     reader.send_keys(Keys.END)
@@ -342,6 +383,7 @@ def test_only_tables_scroll_sideways(page: Any, width: int) -> None:
     size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}  # bars of no width
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.refresh()
+    unfold(page)
     assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
     beyond = """
         const inside = (e) => e.closest('.box, svg, .unseen') === null && !e.matches('.unseen');
@@ -359,6 +401,7 @@ def test_letters_of_figures_can_be_read_on_a_phone(page: Any) -> None:
     size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     page.refresh()
+    unfold(page)
     heights = page.execute_script(
         "return [...document.querySelectorAll('.figures svg text, .chart svg text')]"
         ".map(e => Math.min(e.getBoundingClientRect().height, e.getBoundingClientRect().width)).filter(h => h > 5)"
@@ -371,11 +414,12 @@ def test_letters_of_figures_can_be_read_on_a_phone(page: Any) -> None:
 def test_paper_gets_everything_and_no_controls(page: Any) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length"
-        for hidden in (".controls", "nav", ".links"):
+        seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility()).length"
+        for hidden in (".controls", ".scrolls", ".links", ".part > summary span"):
             assert page.execute_script(seen, hidden) == 0, hidden
-        assert page.execute_script(seen, "main > section") == page.execute_script(
-            "return document.querySelectorAll('main > section').length"
+        everything = "main > section, main > details, .part > summary h2, .part > div"
+        assert page.execute_script(seen, everything) == page.execute_script(
+            f"return document.querySelectorAll('{everything}').length"
         )
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
@@ -399,7 +443,7 @@ def shown_numbers(page: Any, table: str, place: int) -> list[float]:
 
 def visible(page: Any, table: str) -> list[list[str]]:
     return page.execute_script(
-        "return [...document.getElementById(arguments[0]).tBodies[0].rows].filter(r => r.getClientRects().length)"
+        "return [...document.getElementById(arguments[0]).tBodies[0].rows].filter(r => r.checkVisibility())"
         ".map(r => [...r.cells].map(c => c.textContent))",
         table,
     )

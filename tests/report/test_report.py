@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.report.rows import EVIL, MACHINE, failed, replaced, replays, solves
@@ -99,7 +100,7 @@ def lead_of(rows: Iterable[Row]) -> str:
     return lead.sentence(comparison.standings(_scored_frame(frame)), sequences.replayed(frame)).replace("\u00a0", " ")
 
 
-def test_the_page_opens_with_one_sentence_and_a_picture(made: Page) -> None:
+def test_the_page_opens_with_one_sentence_a_table_and_a_picture_of_each_problem(made: Page, read: Read) -> None:
     (said,) = re.findall(r'<p class="lead">(.*?)</p>', made.html)
     assert re.fullmatch(
         r"On knapsack, at 1 s, exact comes closest to the best known values: a mean gap of 0\.00\u00a0% over "
@@ -108,15 +109,60 @@ def test_the_page_opens_with_one_sentence_and_a_picture(made: Page) -> None:
         r"under fcfs, the next\.",
         said,
     )
-    assert made.html.index(said) < made.html.index('aria-label="Mean primal gaps') < made.html.index("<table")
-    assert "knapsack: exact 0.00 %, walk" in made.pictures[0].alt
+    front, folded = made.html.split("<details", 1)
+    assert front.index(said) < front.index("<table") < front.index('aria-label="Mean primal gap over time')
+    assert (front.count("<table"), front.count("<figure>"), folded.count("<figure>")) == (1, 2, 9)
+    head, knapsack, lublin = read.tables["answer"]
+    assert head == ["Problem", "Best", "2nd", "3rd", "4th", "5th", "Lead of the best"]
+    assert knapsack[0] == "knapsack1 s, 8 instances"
+    assert knapsack[1] == "★ best: exact0.00 %, 100 % proved"
+    assert re.fullmatch(r"walk\d\.\d\d %, no proof", knapsack[2])
+    assert knapsack[4:] == ["", "", "significant1 more below"], "what failed is not among the best"
+    assert lublin == ["lublinmean bounded slowdown", "★ best: sjf-easy4.00", "fcfs10.0", "", "", "", ""]
     assert made.pictures[1].alt == "Mean bounded slowdown of the best policies. lublin: sjf-easy 4.00, fcfs 10.0."
 
 
 def test_a_page_of_replays_opens_with_a_picture_too() -> None:
     page = render(to_frame(replays()))
     assert [picture.name for picture in page.pictures] == ["policies"]
-    assert page.html.index('aria-label="Mean bounded slowdown') < page.html.index("<table")
+    assert 'aria-label="Mean bounded slowdown' in page.html.split("<details", 1)[0]
+
+
+def test_all_else_is_folded_below_a_line_that_says_what_is_inside(made: Page) -> None:
+    inside = re.findall(r'<summary><h2>(.*?)</h2> <span>(.*?)</span></summary>\n<div id="(.*?)">', made.html)
+    assert inside == [
+        (
+            "Problem: knapsack",
+            "4 solvers on 8 instances: all figures with 95 % limits, 7 pictures, every two solvers",
+            "problem-knapsack",
+        ),
+        ("Window sequences", "all metrics of the policies on lublin", "sequences"),
+        ("Instance by instance", "values and bounds over time of each run, and a table of all 102 runs", "instances"),
+        (
+            "Failures and overshoots",
+            "5 runs failed, 1 refused, time past the budget of each solver",
+            "failures",
+        ),
+        ("Runs and machines", "dates and loads, sets, solvers and their parameters, machines, versions", "what"),
+        ("How to read this", "gaps, integrals, limits and tests in a line each", "reading"),
+    ]
+    assert made.html.count('<details class="part">') == len(inside)
+
+
+def test_warnings_beyond_a_few_are_folded() -> None:
+    page = render(to_frame(replays()), notes=[f"note {i}" for i in range(7)])
+    shown, folded = page.html.split("<summary>3 more</summary>")
+    assert "<li>note 3</li>" in shown
+    assert "<li>note 4</li>" in folded
+
+
+def test_solvers_of_one_line_are_named(made: Page) -> None:
+    level = {"a": [0.1, 0.5], "b": [0.1, 0.50001], "c": [0.1, 0.9], "d": [0.1, 0.9], "e": [0.1, 0.7]}
+    heights = {name: np.array(line) for name, line in level.items()}
+    assert pictures._together(heights, list("abcde")) == " On one line: a, b; c, d."
+    assert pictures._together(heights, list("ace")) == ""
+    (targets,) = (each for each in made.pictures if each.name == "knapsack-1-s-targets")
+    assert targets.caption.endswith(" On one line: faulty, greedy."), "neither reached any"
 
 
 def test_the_sentence_never_claims_what_the_numbers_do_not_show() -> None:
@@ -133,7 +179,7 @@ def test_the_sentence_never_claims_what_the_numbers_do_not_show() -> None:
     )
     assert "(a significant difference)" not in lead_of(even)
     many = (row for problem in "abcde" for row in solves(2, 1, (1.0,), problem))
-    assert lead_of(many).endswith("; 2 more problems are below.")
+    assert lead_of(many).endswith("; 3 more problems are below.")
     failed_once = [replaced(each, outcome="error", metrics={}) if each.key == "fcfs-2" else each for each in replays()]
     assert lead_of(failed_once) == "On lublin, fewer than two of 2 policies finished every replay."
     assert lead_of(row for row in replays() if row.name == "fcfs") == "On lublin, fcfs alone was replayed."
@@ -154,8 +200,8 @@ def test_a_solver_that_failed_or_was_refused_never_leads(outcome: str) -> None:
     assert all(", walk has the smallest mean primal gap" in answer for answer in answers_of_table(table))
     (compared, *_) = comparison.comparison_tables(table)
     assert {row[0].text for row in compared.rows for cell in row if cell.best} == {"walk"}
-    for picture in lead.pictures_of(comparison.standings(table), []):
-        assert "exact" not in picture.alt
+    for line in lead.rankings(comparison.standings(table), []):
+        assert "exact" not in {place.name for place in line.places}
 
 
 def answers_of_table(scored: Any) -> list[str]:
@@ -191,16 +237,14 @@ def test_answers_never_claim_what_the_numbers_do_not_show() -> None:
     assert "significant" not in told or "not significant" in told
 
 
-def test_many_problems_get_one_answer_each() -> None:
+def test_many_problems_get_a_line_each_at_their_largest_budget() -> None:
     frame = to_frame(row for problem in "abcde" for row in solves(2, 1, (0.1, 1.0), problem))
-    answers = answers_of_table(_scored_frame(frame))
-    assert len(answers) == comparison.ANSWERS + 1
-    assert all(answer.startswith("At 1 s") for answer in answers[:-1])
-    assert answers[-1] == "1 more problem: see the tables."
+    lines = lead.rankings(comparison.standings(_scored_frame(frame)), [])
+    assert [(line.name, line.under) for line in lines] == [(problem, "1 s, 2 instances") for problem in "abcde"]
     steps = [replaced(row, key=f"{row.key}-steps", stop=Stop(iterations=9)) for row in solves(2, 1, (1.0,))]
     most = [*solves(2, 1, (0.1, 1.0, 5.0, 10.0)), *steps]
-    (told,) = [answer for answer in answers_of(most) if not answer.endswith("see the tables.")]
-    assert told.startswith("At 10 s"), "the largest budget in seconds, whatever others there are"
+    (line,) = lead.rankings(comparison.standings(_scored(most)), [])
+    assert line.under == "10 s, 2 instances", "the largest budget in seconds, whatever others there are"
 
 
 def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
@@ -221,6 +265,16 @@ def test_the_table_has_a_line_per_solver_and_budget(read: Read) -> None:
     assert (faulty["Failed"], faulty["Wrong"], faulty["Refused"]) == ("5", "1", "1")
     assert faulty["Instances"] == "6 (not all)"
     assert {line[1] for line in read.tables["sets-knapsack"][1:]} == {"knapsack-a", "knapsack-b"}
+
+
+def test_columns_of_failures_are_there_where_a_run_failed() -> None:
+    (sound,) = comparison.comparison_tables(_scored(solves(1, 1, (1.0,))))
+    assert [column.title for column in sound.columns][-2:] == ["Runs", "Instances"]
+    assert sound.note.endswith(" No run failed or was wrong or was refused.")
+    refused = [replaced(row, outcome="refused") if row.name == "walk" else row for row in solves(1, 1, (1.0,))]
+    (some,) = comparison.comparison_tables(_scored(refused))
+    assert [column.title for column in some.columns][-2:] == ["Instances", "Refused"]
+    assert some.note.endswith(" No run failed or was wrong.")
 
 
 def test_pairs_carry_wins_and_losses(read: Read) -> None:
@@ -270,7 +324,6 @@ def test_each_figure_can_be_saved_as_svg_and_pdf(made: Page, read: Read) -> None
     names = {"gap over time", "targets", "profile", "proofs"}
     assert {picture.name for picture in made.pictures} == {
         *(f"knapsack-{budget}-s-{name.replace(' ', '-')}" for budget in ("0-1", "1") for name in names),
-        "leaders",
         "policies",
         *(f"overshoot-all-problems-{budget}-s" for budget in ("0-1", "1")),
     }

@@ -26,12 +26,16 @@ from transom.report.table import (
 if TYPE_CHECKING:
     import polars as pl
 
+_BAD = {
+    "failed": "errors, wrong answers, time-outs, out of memory, crashes",
+    "wrong": "wrong answers and contradicted bounds",
+    "refused": "instances that the solver does not support",
+}
+"""Counts of runs whose columns are there where any is not 0."""
+
 Verdict = Literal["significant", "insignificant", "untold", "level", "contradicted", "alone"]
 """Of a lead: significant, not significant, of too few instances to test, none at all, against the ranks, or over no
 other eligible solver."""
-
-ANSWERS = 4
-"""Answers in the head of the page at most."""
 
 LISTED = 600
 """Lines of a table at most."""
@@ -149,16 +153,8 @@ def standings(scored: pl.DataFrame) -> list[Standing]:
 
 
 def answers(compared: Sequence[Standing]) -> list[str]:
-    """Which solver is best for each problem and budget, and whether by more than chance: two sentences each.
-
-    Where these would be more than :data:`ANSWERS`, only the largest budget in seconds of each problem is stated.
-    """
-    if len(compared) > ANSWERS:
-        compared = [each for each in compared if each.largest]
-    shown = [_answer(each).replace(" %", "\u00a0%") for each in compared[:ANSWERS]]  # lines do not end before it
-    if more := len(compared) - len(shown):
-        shown.append(f"{counted(more, 'more problem')}: see the tables.")
-    return shown
+    """Which solver is best for each problem and budget, and whether by more than chance: two sentences each."""
+    return [_answer(each).replace(" %", "\u00a0%") for each in compared]  # lines do not end before it
 
 
 def _answer(standing: Standing) -> str:
@@ -223,10 +219,9 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
         Column("Time [s]", number=True, meaning="shifted geometric mean of the time used"),
         Column("Runs", number=True),
         Column("Instances", number=True),
-        Column("Failed", number=True, meaning="errors, wrong answers, time-outs, out of memory, crashes"),
-        Column("Wrong", number=True, meaning="wrong answers and contradicted bounds"),
-        Column("Refused", number=True, meaning="instances that the solver does not support"),
     ]
+    bad = [name for name in _BAD if lines[name].sum()]
+    columns += [Column(name.capitalize(), number=True, meaning=_BAD[name]) for name in bad]
     rows = []
     for place, line in enumerate(lines.head(LISTED).iter_rows(named=True)):
         row = [words(line["solver"])] + ([words(line[by])] if by else [])
@@ -240,13 +235,15 @@ def _summed(lines: pl.DataFrame, by: str, caption: str, name: str) -> Table:
             percent(line["integral"]), percent(line["solved"]), percent(line["proved"]), percent(line["proved_gap"]),
             number(line["time_shifted"]), count(line["runs"]),
             instances if line["complete"] else instances._replace(text=f"{instances.text} (not all)"),
-            count(line["failed"]), count(line["wrong"]), count(line["refused"]),
+            *(count(line[name]) for name in bad),
         ]  # fmt: skip
         rows.append(row)
     note = (
         "A star marks the smallest mean gap among the solvers that answered every instance without a failure. Limits "
         f"of a mean take {FEWEST_FOR_MEAN} instances, those of a median {FEWEST_FOR_MEDIAN}."
     )
+    if none := [name for name in _BAD if name not in bad]:
+        note += f" No run was {' or '.join(none)}." if "failed" in bad else f" No run {' or was '.join(none)}."
     if len(lines) > LISTED:
         note = f"The first {LISTED:,} of {len(lines):,} lines. {note}"
     return Table(caption, columns, rows, note, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from transom._system.wording import counted
 from transom.bench.plan.task import FAILED
 from transom.bench.score.score import ALLOWANCE
 from transom.report.table import Column, Table, count, number, percent, words
@@ -79,6 +80,14 @@ def failures(frame: pl.DataFrame) -> list[Table]:
             name="failed",
         ),
     ]  # fmt: skip
+
+
+def said(frame: pl.DataFrame) -> str:
+    """How many runs failed and how many were refused, in a line."""
+    outcomes = frame["outcome"]
+    failed, refused = len(outcomes.filter(outcomes.is_in(FAILED))), len(outcomes.filter(outcomes == "refused"))
+    text = f"{counted(failed, 'run')} failed" if failed else "no run failed"
+    return f"{text}, {refused:,} refused" if refused else text
 
 
 def _grave() -> pl.Expr:

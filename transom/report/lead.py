@@ -1,24 +1,35 @@
-"""What the page opens with: one sentence that can be forwarded as it stands, and pictures of the leaders."""
+"""What the page opens with: one sentence that can be forwarded as it stands, and who comes first on what."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from transom._system.wording import counted
 from transom.plot import Leader, leaders
 from transom.report.comparison import Standing
 from transom.report.pictures import Picture, picture
 from transom.report.sequences import Replayed, unit
-from transom.report.table import percentage, several, significant
+from transom.report.table import anchor, percentage, several, significant
 from transom.simulation.output.metrics import known_metrics
 
-PROBLEMS, SOLVERS = 8, 4
-"""Problems or traces in a picture, and solvers or policies of each, at most."""
+PLACES = ("Best", "2nd", "3rd", "4th", "5th")
+"""Columns of the first table for solvers or policies."""
 
-NAMED = 3
+TRACES, POLICIES = 8, 4
+"""Traces in a picture, and policies of each, at most."""
+
+NAMED = 2
 """Problems or traces that the sentence names at most."""
 
+_SAID = {
+    "significant": "significant",
+    "insignificant": "not significant",
+    "untold": "too few instances",
+    "level": "level",
+    "contradicted": "next is better on more",
+    "alone": "alone answered all",
+}
 _TESTED = {
     "significant": "a significant difference",
     "insignificant": "not a significant difference",
@@ -44,39 +55,92 @@ def sentence(compared: Sequence[Standing], traces: Sequence[Replayed]) -> str:
     return (text[0].upper() + text[1:]).replace(" %", "\u00a0%")
 
 
-def pictures_of(compared: Sequence[Standing], traces: Sequence[Replayed]) -> list[Picture]:
-    """The best solvers at the largest budget of each problem, and the best policies on each trace."""
-    ends = [each for each in compared if each.largest and each.best][:PROBLEMS]
-    gaps = {each.problem: _leaders(each) for each in ends}
-    drawn = []
-    if gaps:
-        drawn.append(
-            picture(
-                leaders(gaps),
-                "leaders",
-                "Smallest mean gaps at the largest budget, with 95 % limits where the instances are enough; filled: "
-                "the best. Further left is better.",
-                f"Mean primal gaps of the best solvers at the largest budget. {_spelt(gaps, percentage, ' %')}.",
-            )
-        )
+class Place(NamedTuple):
+    """Who comes next on a problem or trace, with what figure, how much was proved, and whether nobody is better."""
+
+    name: str
+    figure: str
+    proved: str
+    best: bool
+
+
+class Ranking(NamedTuple):
+    """A line of the first table.
+
+    Parameters
+    ----------
+    name : of the problem or trace, whose part of the page is ``anchor``.
+    under : the budget and the instances, or the metric and the seeds.
+    places : the best solvers or policies, one of each of :data:`PLACES` at most.
+    more : how many others there are.
+    lead : what a test says of the best and the next; empty on traces.
+    """
+
+    name: str
+    anchor: str
+    under: str
+    places: list[Place]
+    more: int
+    lead: str
+
+
+def rankings(compared: Sequence[Standing], traces: Sequence[Replayed]) -> list[Ranking]:
+    """The best solvers at the largest budget of each problem, and the best policies on each trace.
+
+    Parameters are those of :func:`sentence`.
+    """
+    listed = []
+    for each in compared:
+        if each.largest:
+            met = [line for line in each.lines if line["eligible"]]
+            places = [
+                Place(line["solver"], f"{percentage(line['gap'])} %", _proved(line["proved"]), line["leads"])
+                for line in met[: len(PLACES)]
+            ]
+            instances = counted(max(line["instances"] for line in each.lines), "instance")
+            under = f"{each.under.removeprefix('At ')}, {instances}"
+            told = _SAID[each.verdict] if met else "none answered all"
+            more = len(each.lines) - len(places)
+            listed.append(Ranking(each.problem, anchor("problem", each.problem), under, places, more, told))
+    for trace in traces:
+        metric, order = trace.ranked()
+        means, (title, unit_of, scale) = trace.means(metric), _quantity(metric) if metric else ("no policy", "", 1.0)
+        places = [
+            Place(each, f"{_figure(means[each] / scale)} {unit_of}".rstrip(), "", means[each] == means[order[0]])
+            for each in order[: len(PLACES)]
+        ]
+        listed.append(Ranking(trace.name, "sequences", title, places, len(trace.policies) - len(places), ""))
+    return listed
+
+
+def pictures_of(traces: Sequence[Replayed]) -> list[Picture]:
+    """The best policies on each trace."""
     ranked = [(each, *each.ranked()) for each in traces]
     metrics = [metric for _, metric, _ in ranked if metric]
-    if metrics:
-        metric = metrics[0]
-        title, unit_of, _ = _quantity(metric)
-        kept = [(trace, order[:SOLVERS]) for trace, found, order in ranked if found == metric][:PROBLEMS]
-        figures = {trace.name: _policies(trace, metric, order) for trace, order in kept}
-        better = "left" if known_metrics()[metric].better == "lower" else "right"
-        drawn.append(
-            picture(
-                leaders(figures, f"{title} [{unit_of}]" if unit_of else title),
-                "policies",
-                f"{title.capitalize()} of the best policies on each trace; lines run from the least to the largest of "
-                f"the seeds; filled: the best. Further {better} is better.",
-                f"{title.capitalize()} of the best policies. {_spelt(figures, _figure, f' {unit_of}')}.",
-            )
+    if not metrics:
+        return []
+    metric = metrics[0]
+    title, unit_of, _ = _quantity(metric)
+    kept = [(trace, order[:POLICIES]) for trace, found, order in ranked if found == metric][:TRACES]
+    figures = {trace.name: _policies(trace, metric, order) for trace, order in kept}
+    better = "left" if known_metrics()[metric].better == "lower" else "right"
+    spelt = "; ".join(
+        f"{name}: " + ", ".join(f"{each.name} {_figure(each.gap)} {unit_of}".rstrip() for each in lines)
+        for name, lines in figures.items()
+    )
+    return [
+        picture(
+            leaders(figures, f"{title} [{unit_of}]" if unit_of else title),
+            "policies",
+            f"{title.capitalize()} of the best policies on each trace; lines run from the least to the largest of "
+            f"the seeds; filled: the best. Further {better} is better.",
+            f"{title.capitalize()} of the best policies. {spelt}.",
         )
-    return drawn
+    ]
+
+
+def _proved(share: float) -> str:
+    return f"{100 * share:.0f} % proved" if share else "no proof"
 
 
 def _solved(standing: Standing) -> str:
@@ -115,11 +179,6 @@ def _replayed(trace: Replayed) -> str:
     return f"{said}, against {shown[rest[0]]} under {rest[0]}, the next" if rest else said
 
 
-def _leaders(standing: Standing) -> list[Leader]:
-    met = [line for line in standing.lines if line["eligible"]][:SOLVERS]
-    return [Leader(line["solver"], line["gap"], line["gap_low"], line["gap_high"], line["leads"]) for line in met]
-
-
 def _policies(trace: Replayed, metric: str, order: Sequence[str]) -> list[Leader]:
     scale = _quantity(metric)[2]
     drawn: list[Leader] = []
@@ -132,13 +191,6 @@ def _policies(trace: Replayed, metric: str, order: Sequence[str]) -> list[Leader
 def _quantity(metric: str) -> tuple[str, str, float]:
     """A metric in words, its unit, and how much of the stored figure that is."""
     return metric.replace("_", " "), *unit(metric, known_metrics()[metric])
-
-
-def _spelt(groups: dict[str, list[Leader]], shown: Callable[[float], str], unit_of: str) -> str:
-    return "; ".join(
-        f"{name}: " + ", ".join(f"{each.name} {shown(each.gap)}{unit_of}".rstrip() for each in lines)
-        for name, lines in groups.items()
-    )
 
 
 def _figure(value: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from transom._system.files import atomic_write
+from transom._system.wording import counted
 from transom.bench.plan.task import FAILED
 from transom.bench.score.diagnostics import diagnostics
 from transom.bench.score.score import BestKnown, references, scored
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from transom.bench.plan.plan import Plan
+    from transom.report.comparison import Standing
 
 REMARKS = 12
 """Remarks about the scores in front at most."""
+
+WARNINGS = 4
+"""Warnings that stand at the top; the others are folded below them."""
 
 DRAWN = 12
 """Comparisons (a problem under a budget) that are drawn at most; each has up to five figures."""
@@ -63,11 +68,16 @@ SCRIPT = ("elements", "tables", "reading", "instances")
 
 
 class Part(NamedTuple):
-    """A section of the page: one problem, with its tables and figures, and tables after these."""
+    """A section of the page: one problem, with what is in it in a line, the answers for each budget, its tables and
+    figures, and tables after these; ``first`` is the figure of the largest budget that stands at the top of the page.
+    """
 
     name: str
     heading: str
+    inside: str
+    answers: list[str]
     tables: list[Table]
+    first: list[Picture]
     pictures: list[Picture]
     further: list[Table]
 
@@ -107,27 +117,24 @@ def render(
     frame = _shortened(frame)
     known = references(frame, library)
     table = scored(frame, known)
-    parts, left_out = _parts(table, known, progress)
+    standings = comparison.standings(table)
+    parts, left_out = _parts(table, known, standings, progress)
     past = list(overshoot_pictures(table))
     progress("overshoots")
     data, runs_left_out = embedded(table)
     replays = sequences.replayed(frame)
-    standings = comparison.standings(table)
-    opening = lead.pictures_of(standings, replays)
-    sections = [("what", "Runs and machines"), *((part.name, part.heading) for part in parts)]
-    sections += [("sequences", "Window sequences")] if replays else []
-    sections += [("instances", "Instance by instance")] if len(table) else []
-    sections += [("failures", "Failures and overshoots"), ("reading", "How to read this")]
+    opening = [*(picture for part in parts for picture in part.first), *lead.pictures_of(replays)]
     html = assembled(
         "transom.report",
         ["style.css"],
         SCRIPT,
         title=title,
         lead=lead.sentence(standings, replays),
+        rankings=lead.rankings(standings, replays),
+        places=lead.PLACES,
         opening=opening,
-        answers=comparison.answers(standings),
         warnings=[*notes, *_remarks(table), *facts.warnings(frame), *([left_out] if left_out else [])],
-        sections=sections,
+        front=WARNINGS,
         facts=facts.facts(frame, plans),
         about=facts.about(frame),
         comparisons=parts,
@@ -137,6 +144,7 @@ def render(
         first=FIRST,
         runs_left_out=runs_left_out,
         failures=failures.failures(frame),
+        failures_inside=failures.said(frame),
         overshoot_pictures=past,
         overshoot_tables=failures.overshoots(table),
         words=WORDS,
@@ -176,25 +184,40 @@ def _shortened(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("label").replace(short))
 
 
-def _parts(table: pl.DataFrame, known: pl.DataFrame, progress: Callable[[str], None]) -> tuple[list[Part], str]:
+def _parts(
+    table: pl.DataFrame, known: pl.DataFrame, standings: Sequence[Standing], progress: Callable[[str], None]
+) -> tuple[list[Part], str]:
     """A section per problem; the comparisons with the longest budgets are drawn where there are very many."""
     groups = table.sort("problem", "budget_seconds", "budget", "threads", nulls_last=True).partition_by(
         "problem", "budget", "threads", maintain_order=True
     )
-    ranked = sorted(range(len(groups)), key=lambda i: (-(groups[i]["budget_seconds"][0] or 0), i))
+    ends = {(each.problem, each.lines[0]["budget"], each.lines[0]["threads"]) for each in standings if each.largest}
+    last = [tuple(runs.select("problem", "budget", "threads").row(0)) in ends for runs in groups]
+    ranked = sorted(range(len(groups)), key=lambda i: (not last[i], -(groups[i]["budget_seconds"][0] or 0), i))
     drawn = set(ranked[:DRAWN])
     order = solvers_of(table)
+    first: dict[str, list[Picture]] = {}
     pictures: dict[str, list[Picture]] = {}
     for place, runs in enumerate(groups):
-        listed = pictures.setdefault(runs["problem"][0], [])
+        problem = runs["problem"][0]
+        listed = pictures.setdefault(problem, [])
         if place in drawn:
-            listed += comparison_pictures(runs, known, order[runs["problem"][0]])
-            progress(f"{runs['problem'][0]}, {runs['budget'][0]}")
+            made = list(comparison_pictures(runs, known, order[problem]))
+            first.setdefault(problem, []).extend(made[:1] if last[place] else [])
+            listed += made[1:] if last[place] else made
+            progress(f"{problem}, {runs['budget'][0]}")
     parts = []
-    for problem, drawings in pictures.items():
+    for problem in dict.fromkeys(each.problem for each in standings):
+        drawings = pictures[problem]
         runs = table.filter(table["problem"] == problem)
         tables, further = comparison.comparison_tables(runs), comparison.pair_tables(runs)
-        parts.append(Part(anchor("problem", problem), f"Problem: {problem}", tables, drawings, further))
+        inside = (
+            f"{counted(len(order[problem]), 'solver')} on {counted(runs['instance'].n_unique(), 'instance')}: all "
+            f"figures with 95 % limits, {counted(len(drawings), 'picture')}{', every two solvers' * bool(further)}"
+        )
+        said = comparison.answers([each for each in standings if each.problem == problem])
+        shown = first.get(problem, [])
+        parts.append(Part(anchor("problem", problem), problem, inside, said, tables, shown, drawings, further))
     more = len(groups) - len(drawn)
     return parts, f"{more} more comparisons have tables, but no figures." if more else ""
 

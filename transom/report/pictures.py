@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from transom.bench.score import profiles
 from transom.bench.score.score import ALLOWANCE
+from transom.models.arrays import FloatArray
 from transom.plot import (
     Line,
     encoded,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 PROFILED = 0.01
 """The gap of performance profiles: that of 1 % is what windows that last seconds are solved to."""
+
+_SEEN = 1e-4  # of the whole axis: a smaller difference between two lines is not seen
 
 LINES = 14
 """Solvers in one figure at most, those with the smallest mean gaps: with more no line stands out."""
@@ -101,7 +106,7 @@ def _axes(figure: Figure) -> dict[str, Any]:
 
 
 def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: Sequence[str]) -> Iterator[Picture]:
-    """The figures of one problem under one budget and number of threads.
+    """The figures of one problem under one budget and number of threads, the one that says most first.
 
     Parameters
     ----------
@@ -123,14 +128,14 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
             yield picture(
                 hypervolume_over_time(_lines(lines, shown), where, order),
                 f"{where} hypervolume",
-                "Mean hypervolume of the fronts, of the best known; higher is better.",
+                f"Mean hypervolume of the fronts, of the best known; higher is better.{_together(lines.y, shown)}",
                 f"Mean hypervolume ratio over time of {seen}; {where}. {_ends(lines)}",
             )
         lines = profiles.gap_curves(runs, references)
         yield picture(
             gap_over_time(_lines(lines, shown), where, order),
             f"{where} gap over time",
-            "Mean primal gap over time; lower is better.",
+            f"Mean primal gap over time; lower is better.{_together(lines.y, shown)}",
             f"Mean primal gap over time of {seen}; {where}. {_ends(lines)}",
         )
     ecdf = profiles.target_ecdf(runs, references)
@@ -138,13 +143,14 @@ def comparison_pictures(runs: pl.DataFrame, references: pl.DataFrame, solvers: S
     yield picture(
         targets_reached(_lines(ecdf, shown), where, order),
         f"{where} targets",
-        f"Share of runs x targets (gaps of {targets} %) reached by then; higher is better.",
+        f"Share of runs x targets (gaps of {targets} %) reached by then; higher is better.{_together(ecdf.y, shown)}",
         f"Targets reached over time of {seen}; {where}. {_ends(ecdf)}",
     )
     yield picture(
         performance_profile(_lines(profile, shown), where, f"gap of {100 * PROFILED:g} %", order),
         f"{where} profile",
-        f"Performance profile: runs solved to a gap of {100 * PROFILED:g} % within a factor of the fastest solver.",
+        f"Performance profile: runs solved to a gap of {100 * PROFILED:g} % within a factor of the fastest solver."
+        f"{_together(profile.y, shown)}",
         f"Performance profile of {seen}; {where}. {_ends(profile)}",
     )
     proofs = _proofs(runs, shown)
@@ -192,14 +198,25 @@ def _lines(lines: profiles.Lines, shown: Sequence[str]) -> dict[str, Line]:
     return {name: Line(lines.x, lines.y[name]) for name in shown}
 
 
+def _together(heights: Mapping[str, FloatArray], shown: Sequence[str]) -> str:
+    """Which solvers have one line, in words; empty where all lines can be told apart."""
+    groups: list[list[str]] = []
+    for name in shown:
+        same = (each for each in groups if np.allclose(heights[each[0]], heights[name], rtol=0, atol=_SEEN))
+        if group := next(same, None):
+            group.append(name)
+        else:
+            groups.append([name])
+    said = "; ".join(", ".join(each) for each in groups if len(each) > 1)
+    return f" On one line: {said}." if said else ""
+
+
 def _ends(lines: profiles.Lines) -> str:
     """Where lines end, in words."""
     return "At the end: " + ", ".join(f"{name} {100 * line[-1]:.1f} %" for name, line in sorted(lines.y.items())) + "."
 
 
 def _proofs(runs: pl.DataFrame, shown: Sequence[str]) -> dict[str, Line]:
-    import numpy as np
-
     lines = {}
     end = float(runs["time"].max() or 0)  # type: ignore[arg-type]
     for solver in shown:

@@ -24,7 +24,7 @@ def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[.
     assert "6 runs in several of the results given" in html
     names = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"knapsack-1-s-profile.svg", "knapsack-1-s-profile.pdf"} <= names
-    assert len(names) == 2 * 6, names
+    assert len(names) == 2 * 5, names
 
 
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, transom: Callable[..., Ran]) -> None:

@@ -23,6 +23,11 @@ const number = (value, digits = 6) =>
   value === null ? "" : Math.abs(value) >= 1e15 ? value.toExponential(3) : String(Number(value.toPrecision(digits)));
 
 // Paper has no way to open what is closed.
+let opened = [];
 window.addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const details of opened) details.open = true;
+});
+window.addEventListener("afterprint", () => {
+  for (const details of opened) details.open = false;
 });
