@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,12 @@ from hypothesis import strategies as st
 from tests.plot.test_figures import long_schedule
 from tests.simulation.output.test_metrics import by_hand
 from transom.errors import ModelError
-from transom.plot import gantt
+from transom.models import JobTable
+from transom.plot import bands, gantt
 from transom.plot.gantt import busiest, coverage_image
 from transom.plot.style import MODE_COLOURS
+from transom.simulation.core.node_runs import NodeRuns
+from transom.simulation.core.outage_log import OutageLog
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.metrics import WEEK
 
@@ -80,17 +85,47 @@ def test_a_part_of_the_time_can_be_shown() -> None:
         gantt(schedule, assign_nodes(schedule), start=25, end=25)
 
 
-def test_the_busiest_week_has_the_longest_queue() -> None:
+def test_the_busiest_week_has_most_nodes_asked_for() -> None:
     schedule = long_schedule()
     start, end = busiest(schedule)
-    assert (start - schedule.jobs.submit[0]) % WEEK == 0
-    assert 0 < end - start <= WEEK
-    waiting = [
-        np.clip(np.minimum(schedule.start, b) - np.maximum(schedule.jobs.submit, a), 0, None).sum()
-        for a, b in ((s, s + WEEK) for s in range(int(schedule.jobs.submit[0]), int(schedule.end.max()), WEEK))
+    day, first = WEEK // 7, int(schedule.jobs.submit[0])
+    assert (start - first) % day == 0
+    assert end - start == WEEK
+    asked = [
+        (
+            np.clip(np.minimum(schedule.end, s + WEEK) - np.maximum(schedule.jobs.submit, s), 0, None)
+            * schedule.jobs.nodes
+        ).sum()
+        for s in range(first, int(schedule.end.max()) - WEEK + day, day)
     ]
-    assert (start - schedule.jobs.submit[0]) // WEEK == int(np.argmax(waiting))
+    assert (start - first) // day == int(np.argmax(asked))
     assert busiest(by_hand()) == (0, 310)
+
+
+def test_the_busiest_week_of_jobs_that_never_wait_is_the_fullest() -> None:
+    schedule = long_schedule()
+    day = WEEK // 7
+    submit = np.array([0, day, 9 * day, 10 * day, 20 * day])
+    jobs = JobTable(np.column_stack((np.arange(1, 6), submit, [2, 2, 8, 8, 1], np.full(5, day), *np.full((2, 5), -1))))
+    light = replace(
+        schedule, jobs=jobs, start=submit, end=submit + day, mode=np.zeros(5, np.int64), order=np.arange(5),
+        decisions={}, runs=None,
+    )  # fmt: skip
+    start, end = busiest(light)
+    assert start <= 9 * day
+    assert end >= 11 * day
+
+
+def test_what_nodes_are_out_for_is_named() -> None:
+    schedule, runs = by_hand(), NodeRuns(np.array([0]), *np.empty((2, 0), np.int64))
+    none = np.empty(0, np.int64)
+    log = OutageLog(
+        "requeue", np.array([1, 0]), np.arange(2), np.array([30, 40]), np.array([40, 50]), np.zeros(2), np.zeros(2),
+        none, none, none, runs, none,
+    )  # fmt: skip
+    for drawing in (gantt, bands):
+        (axes,) = drawing(replace(schedule, outages=log)).axes
+        assert "failure, maintenance" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_a_few_workflows_are_named_beside_their_colours() -> None:

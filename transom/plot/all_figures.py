@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from transom.plot.bands import bands
 from transom.plot.gantt import busiest, gantt
 from transom.plot.kiviat import SPOKES, kiviat
-from transom.plot.style import comparable, save
+from transom.plot.style import comparable, save, shortened
 from transom.plot.timeline import timeline
 from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
@@ -89,7 +89,8 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
 
     A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
     cost; a Gantt chart per policy. Beyond a week: the weeks, and instead of the Gantt chart
-    :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week.
+    :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week, the seven days in which jobs
+    that wait or run under the first policy ask for most nodes.
 
     Parameters
     ----------
@@ -130,7 +131,10 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
         # The jobs of weeks are too many to distinguish.
         yield f"gantt_{name}", bands(schedule) if long else gantt(schedule, runs)
         if long:
-            yield f"gantt_week_{name}", gantt(schedule, runs, *week)
+            figure = gantt(schedule, runs, *week)
+            text = f"{figure.axes[0].get_xlabel()}: the seven days in which most nodes are asked for"
+            figure.axes[0].set_xlabel(text if len(schedules) == 1 else f"{text} under {shortened(schedules[0].policy)}")
+            yield f"gantt_week_{name}", figure
 
 
 def file_names(policies: Sequence[str]) -> list[str]:

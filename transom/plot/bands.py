@@ -61,5 +61,5 @@ def bands(schedule: Schedule) -> Figure:
     axes.set_ylabel(f"nodes, means over {length / bin_unit:.3g} {short}")
     thousands(axes.yaxis, whole=True)
     heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))
-    mode_legend(axes, schedule.outages is not None, idle=True)
+    mode_legend(axes, None if schedule.outages is None else schedule.outages.kind, idle=True)
     return figure

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from transom.errors import ModelError
 from transom.models.arrays import FloatArray, IntArray
@@ -24,7 +25,7 @@ from transom.plot.style import (
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
-from transom.simulation.output.breakdowns import busy_seconds, queue_length
+from transom.simulation.output.breakdowns import Intervals, busy_seconds
 from transom.simulation.output.metrics import WEEK, span
 
 if TYPE_CHECKING:
@@ -89,11 +90,12 @@ def gantt(
     else:
         number = owner if colour == "job" else schedule.jobs.user[owner]
         palette, kind = _JOB_COLOURS, number % len(_JOB_COLOURS)
+    outages = None
     if (log := schedule.outages) is not None:
         out = (log.begin < end) & (log.end > start)
         edges = [(np.clip(each[out], start, end) - first) / unit for each in (log.begin, log.end)]
         boxes = np.vstack((np.column_stack((*edges, log.first[out], log.last[out] + 1)), boxes))
-        kind = np.append(np.full(out.sum(), len(palette)), kind)
+        kind, outages = np.append(np.full(out.sum(), len(palette)), kind), log.kind[out]
         palette = (*palette, OUT_OF_SERVICE)
     figure = new_figure(3.4)
     axes = figure.add_subplot()
@@ -109,7 +111,7 @@ def gantt(
     thousands(axes.yaxis, whole=True)
     heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))
     if colour == "mode":
-        mode_legend(axes, schedule.outages is not None)
+        mode_legend(axes, outages)
     elif names and len(names) <= len(_JOB_COLOURS):
         from matplotlib.patches import Patch
 
@@ -120,13 +122,14 @@ def gantt(
 
 
 def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
-    """The span of a given length [s] with the longest mean queue."""
+    """The span of a given length [s] in which jobs that wait or run ask for most nodes; it begins after whole days."""
     first, last = span(schedule)
     # Of a span of centuries, a coarser piece will do.
-    seconds *= max(1, (last - first) // (seconds * 10_000))
-    edges = np.arange(first, max(last, first + 1) + seconds, seconds)
-    best = int(busy_seconds(queue_length(schedule), edges).argmax())
-    return int(edges[best]), int(min(edges[best + 1], last))
+    day = max(1, seconds // 7) * max(1, (last - first) // (seconds * 10_000))
+    edges = np.arange(first, max(last, first + 1) + day, day)
+    asked = busy_seconds(Intervals(schedule.jobs.submit, schedule.end, schedule.jobs.nodes), edges)
+    best = int(sliding_window_view(asked, min(7, len(asked))).sum(axis=1).argmax())
+    return int(edges[best]), int(min(edges[best] + 7 * day, last))
 
 
 def coverage_image(

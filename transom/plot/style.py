@@ -11,9 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from transom._system.files import atomic_path
 from transom.errors import ModelError
-from transom.models.arrays import expected
+from transom.models.arrays import IntArray, expected
+from transom.simulation.core.outage_log import OUTAGE_KINDS
 from transom.simulation.core.schedule import MODES, Schedule
 
 if TYPE_CHECKING:
@@ -92,13 +95,14 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
-def mode_legend(axes: Axes, outages: bool = False, idle: bool = False) -> None:
-    """Legend of the start modes and, optionally, of nodes out of service or idle, at the upper right of the axes."""
+def mode_legend(axes: Axes, outages: IntArray | None = None, idle: bool = False) -> None:
+    """Legend of the start modes, of kinds of outages and, if wanted, of idle nodes, above the axes."""
     from matplotlib.patches import Patch
 
     handles = [Patch(color=MODE_COLOURS[mode], label=mode) for mode in MODES]
-    if outages:
-        handles.append(Patch(color=OUT_OF_SERVICE, label="out of service"))
+    if outages is not None and len(outages):
+        kinds = ", ".join(OUTAGE_KINDS[kind] for kind in np.unique(outages))
+        handles.append(Patch(color=OUT_OF_SERVICE, label=kinds))
     if idle:
         handles.append(Patch(facecolor="white", edgecolor="#999999", label="idle"))
     axes.legend(
