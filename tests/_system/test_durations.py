@@ -1,8 +1,12 @@
+"""Durations as they are spelled and said, and days."""
+
 from __future__ import annotations
+
+import math
 
 import pytest
 
-from transom._system.durations import seconds_in
+from transom._system.durations import column_unit, day, seconds_in, times
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,28 @@ def test_parts_of_seconds() -> None:
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^expected seconds, or a number with a unit: .*7d"):
         seconds_in(text)
+
+
+def test_durations_of_a_sentence_share_a_unit_in_which_they_differ() -> None:
+    assert times(0) == ["0 s"]
+    assert times(90) == ["90 s"]
+    assert times(36.6 * 3600, 71 * 3600) == ["37 h", "71 h"]
+    assert times(4363, 4361.1) == ["72.72 min", "72.69 min"]
+    assert times(36.5 * 3600, 210 * 3600) == ["1.5 d", "8.8 d"]
+    assert times(20, 36000) == ["20 s", "10 h"], "not 0 h"
+
+
+def test_a_column_has_the_unit_of_its_longest_duration_unless_another_would_read_as_zero() -> None:
+    assert column_unit((7200, 60), 2) == ("h", 3600)
+    assert column_unit((7200, 1), 2) == ("min", 60)
+    assert column_unit((7199, math.nan), 2) == ("min", 60)
+    assert column_unit((9 * 86_400, 43_200), 1) == ("d", 86_400)
+    assert column_unit((9 * 86_400, 3600), 1) == ("h", 3600)
+    assert column_unit((0, math.nan), 2) == ("h", 3600)
+    assert column_unit((5, 0.001), 2) == ("s", 1)
+
+
+def test_days_are_those_of_utc() -> None:
+    assert [day(each) for each in (0, 86_399, 86_400, 1_027_839_845, 2**62)] == [
+        "1970-01-01", "1970-01-01", "1970-01-02", "2002-07-28", "day 53,375,995,583,650",
+    ]  # fmt: skip

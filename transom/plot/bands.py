@@ -13,6 +13,7 @@ from transom.plot.style import (
     heading,
     mode_legend,
     new_figure,
+    since,
     styled,
     thousands,
     time_unit,
@@ -57,7 +58,7 @@ def bands(schedule: Schedule) -> Figure:
     axes.set(xlim=(0, at[-1]), ylim=(0, schedule.cluster.num_nodes))
     length = float(np.diff(edges).mean())
     bin_unit, short = time_unit(length)
-    axes.set_xlabel(f"time since the first submission [{name}]")
+    axes.set_xlabel(since(schedule, first, name))
     axes.set_ylabel(f"nodes, means over {length / bin_unit:.3g} {short}")
     thousands(axes.yaxis, whole=True)
     heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))

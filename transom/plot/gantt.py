@@ -18,6 +18,7 @@ from transom.plot.style import (
     mode_legend,
     new_figure,
     shortened,
+    since,
     styled,
     thousands,
     time_unit,
@@ -106,7 +107,7 @@ def gantt(
         image = coverage_image(boxes, kind, palette, limits)
         axes.imshow(image, origin="lower", extent=limits, aspect="auto")
     axes.set(xlim=limits[:2], ylim=limits[2:])
-    axes.set_xlabel(f"time since the first submission [{name}]")
+    axes.set_xlabel(since(schedule, first, name))
     axes.set_ylabel("node [number]")
     thousands(axes.yaxis, whole=True)
     heading(axes, with_rules(schedule, f"{schedule.policy} on {schedule.workload}"))

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from transom._system.durations import day
 from transom._system.files import atomic_path
 from transom.errors import ModelError
 from transom.models.arrays import IntArray, expected
@@ -208,6 +209,12 @@ def time_unit(seconds: float) -> tuple[int, str]:
     if seconds > 3 * 3600:
         return 3600, "h"
     return (60, "min") if seconds > 180 else (1, "s")
+
+
+def since(schedule: Schedule, first: int, unit: str) -> str:
+    """The label of an axis of times since the first submission [s], with its date where the trace states one."""
+    start = "the first submission" if schedule.epoch is None else day(schedule.epoch + first)
+    return f"time since {start} [{unit}]"
 
 
 def heading(axes: Axes, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transom.plot.shared_scale import share_scale
-from transom.plot.style import comparable, heading, new_figure, policy_styles, styled, time_unit, with_rules
+from transom.plot.style import comparable, heading, new_figure, policy_styles, since, styled, time_unit, with_rules
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.output.breakdowns import means_over_time, queue_length, used_nodes
 from transom.simulation.output.metrics import span
@@ -57,5 +57,5 @@ def timeline(schedules: Sequence[Schedule]) -> Figure:
             panel.set_ylabel("utilisation [%] (grey)", y=height)
             queued.set_ylabel(label, y=height)
     panels[-1].set_xlim(0, times[-1])
-    panels[-1].set_xlabel(f"time since the first submission [{name}]")
+    panels[-1].set_xlabel(since(schedules[0], first, name))
     return figure

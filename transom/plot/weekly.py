@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transom._system.durations import day
 from transom.models.arrays import FloatArray, IntArray
 from transom.plot.reduced import COLUMNS, shown_extremes
 from transom.plot.shared_scale import share_scale
@@ -53,7 +54,9 @@ def weekly(schedules: Sequence[Schedule], trim: Trim | None = None) -> Figure:
         shown, look = shown_extremes(numbers, means), styles[schedule.policy]
         waits.plot(numbers[shown], means[shown], marker="o", markersize=2.5, label=shortened(schedule.policy), **look)
     waits.set_ylabel(share_scale(waits.yaxis, drawn, "mean wait [h]"))
-    waits.set_xlabel("week of the submission")
+    zero, first = schedules[0].epoch, weeks[0][0]
+    since = "" if zero is None else f", the first from {day(zero + first.start - (first.number - 1) * WEEK)} on"
+    waits.set_xlabel(f"week of the submission{since}")
     waits.set_xlim(0.4, numbers[-1] + 0.6)
     waits.xaxis.get_major_locator().set_params(integer=True)
     thousands(demand.yaxis)

@@ -139,7 +139,7 @@ def replay(
         (target / "jobs.parquet").unlink(missing_ok=True)
         groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
         stated = {kind: np.array([*groups[kind].labels, ""])[groups[kind].of] for kind in TEXTS if kind in groups}
-        known = {"epoch": workload.origin.epoch, **(details or {}), **card}
+        known = {**(details or {}), **card}
         write_schedule(schedule, target, runs, known, promises, {**stated, **(texts or {})})
     return schedule, False
 
@@ -227,6 +227,7 @@ def stand(wrong: list[str]) -> None:
 
 def _card(workload: Workload, run: Run) -> dict[str, Any]:
     card = {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run)}
+    card["epoch"] = workload.origin.epoch
     if run.allocator is not None:
         card["allocator"] = asdict(run.allocator)
     if run.rules != "textbook":

@@ -210,6 +210,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str], notes: Sequence[
         f"MaxRecords: {len(jobs)}",
         f"MaxNodes: {nodes}",
         f"MaxProcs: {nodes}",
+        *([f"UnixStartTime: {epoch}"] if (epoch := workload.origin.epoch) else []),
         *(f"Partition: {number} {name}" for number, name in workload.origin.names.items() if sizes),
         *(f"Note: nodes of partitions, to which their jobs keep: {name} {size}" for name, size in sizes.items()),
         *(f"Note: {' '.join(note.split())}" for note in notes),

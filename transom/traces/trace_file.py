@@ -67,7 +67,7 @@ class TraceCard:
         ``pool_nodes`` and ``pool_cores`` are what these have together.
     topology : the switch and the pod of each node, where known.
     repairs : number of records by what was done to them.
-    source : from what the trace was made.
+    source : from what the trace was made; ``epoch`` is the Unix time of 0 s where times do not count from 1970.
     """
 
     unit: str = "nodes"
@@ -256,6 +256,7 @@ def _header(path: str, card: TraceCard, groups: Sequence[str]) -> Header:
         partition_nodes=_partition_nodes(card),
         told_by=card.told_by,
         groups={number: name or "none" for number, name in enumerate(groups, 1)},
+        epoch=epoch if isinstance(epoch := card.source.get("epoch"), int) else 0,
     )
 
 

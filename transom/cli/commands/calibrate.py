@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transom._system.durations import column_unit, times
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, which_machine
-from transom.cli.output.schedule_tables import limits_held, limits_line, time_unit
+from transom.cli.output.schedule_tables import limits_held, limits_line
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -83,7 +84,7 @@ def command(
     for line in which_machine(workload):
         remark(line)
     every = [one for groups in found.values() for one in groups.values()]
-    sign, unit = time_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)
+    sign, unit = column_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)
     columns = ("median error", "90 % within", "order kept", f"logged wait [{sign}]", f"replayed [{sign}]", "distance")
     print_table(
         f"{workload.name}: starts of the replay beside those of the log",
@@ -109,7 +110,9 @@ def _report(bars: ProgressLines, task: Any, started: int) -> None:
 
 def sentence(one: Calibration) -> str:
     """How far the replay can be trusted, in words."""
-    near = f"half of the jobs start within {_time(one.error_median)} of the log, 90 % within {_time(one.error_p90)}"
+    near = (
+        f"half of the jobs start within {times(one.error_median)[0]} of the log, 90 % within {times(one.error_p90)[0]}"
+    )
     order = one.order_agreement_queued
     kept = "" if math.isnan(order) else f"; {100 * order:.0f} % of the pairs that waited together keep their order"
     ratio = one.wait_ratio
@@ -123,20 +126,13 @@ def sentence(one: Calibration) -> str:
 
 def _cells(one: Calibration, unit: float) -> list[str]:
     return [
-        _time(one.error_median),
-        _time(one.error_p90),
+        times(one.error_median)[0],
+        times(one.error_p90)[0],
         number(100 * one.order_agreement_queued, 1) + " %",
         number(one.logged_wait / unit, 2),
         number(one.replayed_wait / unit, 2),
         number(one.wait_distance, 3),
     ]
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _documents(groups: dict[str, Calibration]) -> list[dict[str, object]]:

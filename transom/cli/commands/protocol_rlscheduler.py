@@ -127,11 +127,11 @@ def _rules(text: str, stated: dict[str, Any]) -> tuple[RLScheduler, bool]:
 
 
 def _print(title: str, lines: list[dict[str, Any]]) -> None:
+    from transom._system.durations import column_unit
     from transom.adapters.rlscheduler_protocol import SIGNED
-    from transom.cli.output.schedule_tables import time_unit
     from transom.simulation.policies.clocks import clock_remarks
 
-    sign, unit = time_unit((each["wait"] for each in lines), 2)
+    sign, unit = column_unit((each["wait"] for each in lines), 2)
     published = [each["published"] for each in lines]
     columns = [
         "policy", "backfilling", "clock", "bounded slowdown", "median", "its 95 % limits", f"wait [{sign}]", "slowdown",

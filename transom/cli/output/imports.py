@@ -48,7 +48,8 @@ def import_trace(
     if anonymise:
         trace = anonymised(trace, secret)
     # The names of files are those of the people who made them.
-    source = {"kind": kind, "version": __version__, **({} if anonymise else {"files": list(files)})}
+    names = {} if anonymise else {"files": list(files)}
+    source = {**trace.card.source, "kind": kind, "version": __version__, **names}
     trace = trace._replace(card=replace(trace.card, source=source))
     if out.name.endswith(".parquet"):
         write_trace(out, trace.jobs, trace.card)

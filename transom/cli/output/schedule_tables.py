@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from transom._system.durations import column_unit, day
 from transom._system.wording import counted
 from transom.cli.output.console import number, print_table, remark
 
@@ -103,22 +103,13 @@ def print_summaries(
     _print_clocks(runs)
 
 
-def time_unit(seconds: Iterable[float], digits: int) -> tuple[str, int]:
-    """The unit of a column of times, and its seconds: by the longest; a shorter one where a time would read as zero."""
-    known = [abs(each) for each in seconds if each and not math.isnan(each)]
-    longest, shortest = max(known, default=math.inf), min(known, default=math.inf)
-    units = (("h", 3600), ("min", 60))
-    suits = (each for each in units if longest >= each[1] and shortest >= 0.5 * each[1] / 10**digits)
-    return next(suits, ("s", 1))
-
-
 def sized(
     heading: str, name: str, unit: float, digits: int, values: Iterable[float]
 ) -> tuple[str, tuple[str, float, int]]:
     """A column with its heading: of times, in the unit that its values need."""
     if unit != TIME:
         return heading, (name, unit, digits)
-    sign, unit = time_unit(values, digits)
+    sign, unit = column_unit(values, digits)
     return f"{heading} [{sign}]", (name, unit, digits)
 
 
@@ -157,18 +148,20 @@ def print_breakdown(
         parts = [dict(list(part.items())[:_SHOWN]) for part in parts]
     shown = [group for part in parts for group in part.values()]
     mean, most = (
-        time_unit((each[name] for each in shown), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
+        column_unit((each[name] for each in shown), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
     )
     rows = []
+    zero = schedules[0].epoch if kind is By.WEEK else None
     for run, part in zip(runs, parts, strict=True):
         for label, group in part.items():
+            label = label if zero is None else day(zero + group["start"])
             shares = [number(100 * group["job_share"], 2), number(100 * group["node_hour_share"], 2)]
             waits = [number(group["mean_wait"] / mean[1]), number(group["max_wait"] / most[1], 1)]
             hops = [number(group[name], digits) for name, digits in _HOPS.items() if name in group]
             rows.append([run.label, label, str(group["jobs"]), *shares, *waits, *hops])
     columns = [
         "policy",
-        str(kind),
+        str(kind) if zero is None else "week from",
         "jobs",
         "jobs [%]",
         "node-hours [%]",

@@ -18,7 +18,6 @@ from transom.simulation.core.outage_log import OUTAGE_COLUMNS, OUTAGE_KINDS, Out
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
-from transom.traces.origin import unix_epoch
 from transom.traces.partitions import PREFIX
 
 SCRIPT = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
@@ -55,7 +54,7 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
     labels, schedule = [each.label for each in recorded], recorded[0].schedule
     texts = read_texts(recorded[0].folder)
     answer = answered(recorded, texts)
-    epoch = recorded[0].card["details"].get("epoch", unix_epoch(0, int(schedule.jobs.submit[0])))
+    epoch = schedule.epoch
     html = assembled(
         "transom.report.explorer",
         ["style.css", "explorer/style.css"],

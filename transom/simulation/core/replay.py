@@ -191,6 +191,7 @@ class Replay:
             order=jobs[:, events.ORDER],
             decisions=decisions,
             diagnostics=self.workload.diagnostics,
+            epoch=self.workload.origin.epoch,
         )
 
     def apply(self, decision: Decision, log: IntArray) -> None:

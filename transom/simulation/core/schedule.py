@@ -83,6 +83,7 @@ class Schedule(Frozen):
     spread : hop cost, leaf switches and pods of each job on a cluster with a topology; otherwise None.
     runs : the nodes of each job, if the replay assigned them; neither compared nor part of the digest.
     diagnostics : warnings about the workload, such as perfect estimates; likewise.
+    epoch : the Unix time of 0 s on the trace's clock, None where that is not known; likewise.
     outages : outages and interrupted attempts; None in replays without outages; likewise. Starts, ends and
         modes are those of each job's last attempt.
     """
@@ -100,6 +101,7 @@ class Schedule(Frozen):
     spread: Spread | None = None
     runs: NodeRuns | None = field(default=None, compare=False)
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
+    epoch: int | None = field(default=None, compare=False)
     outages: OutageLog | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -255,7 +255,7 @@ def _card(schedule: Schedule, details: Mapping[str, Any]) -> dict[str, Any]:
         "digest": schedule.digest(),
         **_outage_card(schedule),
         "versions": versions(),
-        "details": dict(details),
+        "details": {"epoch": schedule.epoch, **details},
     }
 
 
@@ -369,5 +369,6 @@ def _schedule(
         decisions=decisions,
         rules=card["rules"],
         diagnostics=tuple(Diagnostic(**each) for each in card.get("remarks", ())),
+        epoch=card["details"].get("epoch"),
         spread=None if cluster.topology is None else Spread(*(rows[name] for name in SPREAD)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from transom._system.durations import times
 from transom.simulation.output.answer import Change, Comparison, GroupChange, Repetition, Users, compare, identical
 
 _HEADS = {
@@ -196,16 +197,3 @@ def _signed(seconds: float) -> str:
     if seconds == 0:
         return "the same"
     return f"{times(abs(seconds))[0]} {'more' if seconds > 0 else 'less'}"
-
-
-def times(*seconds: float) -> list[str]:
-    """Durations in the unit of the longest, with so many digits, up to two, that they differ; very short ones in their
-    own unit."""
-    longest = max(map(abs, seconds))
-    unit, name = (1, "s") if longest < 120 else (60, "min") if longest < 7200 else (3600, "h")
-    short = [unit > 1 and 0 < abs(each) < unit / 20 for each in seconds]
-    shortest = min((abs(each) for each, own in zip(seconds, short, strict=True) if each and not own), default=0)
-    least = int(shortest < 9.95 * unit and any(each % unit for each in seconds))
-    ways = [[f"{each / unit:,.{digits}f}" for each in seconds] for digits in range(least, 3)]
-    chosen = next((way for way in ways if len(set(way)) == len(set(seconds))), ways[0])
-    return [times(each)[0] if own else f"{text} {name}" for each, text, own in zip(seconds, chosen, short, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +70,10 @@ def read_swf_records(
     size = None if header.faults and rules.nodes else header.machine()
     unsaid = [f"the header states {each}" for each in (*header.unsaid, *header.faults.values())] if size is None else []
     site = Site({"nodes": size} if size else {}, notes=unsaid)
-    return built([frame], findings, rules, path, site, tuple(more))
+    made = built([frame], findings, rules, path, site, tuple(more))
+    if not header.epoch:
+        return made
+    return made._replace(card=replace(made.card, source={"epoch": header.epoch}))
 
 
 def _standard() -> set[str]:

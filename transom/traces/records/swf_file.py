@@ -30,6 +30,7 @@ def write_swf_trace(path: Path, jobs: pl.DataFrame, card: TraceCard) -> None:
         f"MaxRecords: {len(jobs)}",
         f"MaxNodes: {size}",
         f"MaxProcs: {size}",
+        *([f"UnixStartTime: {zero}"] if (zero := card.source.get("epoch")) else []),
         f"Note: sizes count {card.unit}",
         *([f"Note: machine size taken from {card.told_by}"] if card.told_by else []),
         *(f"Partition: {number} {'_'.join(name.split())}" for number, name in enumerate(card.partitions, 1)),
