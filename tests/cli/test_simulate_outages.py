@@ -1,4 +1,4 @@
-"""``transom simulate --outages``: recorded, kept, judged and refused."""
+"""``--outages`` of ``transom simulate`` and ``calibrate``: recorded, kept, judged and refused."""
 
 from __future__ import annotations
 
@@ -71,3 +71,46 @@ def test_what_does_not_go_with_outages_is_refused(run: Run) -> None:
     assert (status, "--on-failure needs --outages" in text) == (2, True)
     status, text = run("simulate", TRACE, "--policy", "fcfs", "--jobs", "10", "--outages", "nowhere.csv")
     assert (status, "nowhere.csv: cannot be read" in text) == (2, True)
+
+
+@pytest.fixture
+def stood_still(tmp_path: Path) -> Path:
+    """A log of jobs that start every ten minutes, and of six hours from 20 h on during which none does."""
+    path, stop, wait = tmp_path / "log.swf", 72_000, 21_600
+    line = "{} {} {} 300 1 -1 -1 1 300 -1 1 1 1 1 1 1 -1 -1\n"
+    waits = ((t, 60 if t + 60 <= stop else max(60, stop + wait - t)) for t in range(0, 144_000, 600))
+    path.write_text("; MaxProcs: 4\n; UnixStartTime: 1767225600\n" + "".join(
+        line.format(i, *job) for i, job in enumerate(waits, 1)
+    ))  # fmt: skip
+    return path
+
+
+def test_what_the_log_says_of_maintenance_is_offered_and_taken_if_asked_for(run: Run, stood_still: Path) -> None:
+    while_waiting = "the log started nothing between 2026-01-01 20:00 and 2026-01-02 02:00 while 36 jobs waited"
+    for command in ("simulate", "calibrate"):
+        offered = run(command, str(stood_still))[1]
+        assert f"{while_waiting}: --outages logged replays this as maintenance" in offered
+        taken = run(command, str(stood_still), "--outages", "logged")[1]
+        assert f"--outages logged: {while_waiting}: replayed as maintenance" in taken
+    out = stood_still.with_name("out")
+    rows = [{"kind": "maintenance", "begin": 72_000, "end": 93_600, "number": 4, "ranges": [], "announced": None}]
+    command = ("simulate", str(stood_still), "--policy", "fcfs-easy", "--outages", "logged", "--out", str(out))
+    text = run(*command, "--no-figures", "--json")[1]
+    told = json.loads(next(line for line in text.splitlines() if line.startswith("{")))
+    assert told["outages"]["rows"] == rows
+    starts = pl.read_parquet(out / "fcfs-easy" / "jobs.parquet")["start"]
+    assert not starts.is_between(71_701, 93_599).any()
+    assert run("check", str(stood_still), str(out))[0] == 0
+
+
+def test_maintenance_brings_a_replay_closer_to_the_log(transom: Callable[..., Ran], stood_still: Path) -> None:
+    def ratio(*asked: str) -> float:
+        told = transom("calibrate", stood_still, "--json", *asked).lines[0]
+        assert ("outages" in told) == bool(asked)
+        return float(told["policies"][0]["groups"][0]["wait_ratio"])
+
+    assert ratio() < 0.1
+    assert 0.9 < ratio("--outages", "logged") < 1.1
+    assert transom("calibrate", stood_still, "--on-failure", "lose").status == 2
+    nothing = transom("simulate", "instances/workloads/lublin_5000.swf.gz", "--jobs", 10, "--outages", "logged")
+    assert (nothing.status, "does not say when jobs started" in nothing.err) == (2, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from transom._system.durations import column_unit, times
 from transom.cli.options import common as options
 from transom.cli.options import completion
+from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_outages
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, which_machine
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 @with_structs
 def command(
+    context: typer.Context,
     trace: options.Trace,
     policy: Annotated[
         list[str] | None,
@@ -33,6 +36,8 @@ def command(
             "see which comes closest.",
         ),
     ] = None,
+    outages: OutagesOption = None,
+    on_failure: OnFailureOption = "requeue",
     start: options.Start = 0,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
@@ -50,11 +55,16 @@ def command(
     """
     from transom.simulation.output.calibration import calibration, start_after_end
     from transom.simulation.runs import parse_runs, replay
+    from transom.traces.outages import outage_card
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
     workload = read_workload(trace, nodes, start, jobs, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
+    broken, known = chosen_outages(outages, on_failure, workload, context)
+    for line in known:
+        note(line)
+    runs = [replace(run, outages=broken) for run in runs]
     found: dict[str, dict[str, Calibration]] = {}
     lines: list[str] = []
     held: dict[str, dict[str, int]] = {}
@@ -75,6 +85,7 @@ def command(
                 "trace": str(trace),
                 "workload": workload.digest(),
                 "jobs": len(workload),
+                **({} if broken is None else {"outages": outage_card(broken)}),
                 **workload.facts,
                 "start_after_end": start_after_end(workload),
                 "policies": rows,

@@ -18,6 +18,7 @@ from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_o
 from transom.cli.options.reading import Reading
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
+from transom.cli.output.console import note
 from transom.cli.output.learned_policies import ReferenceOption
 from transom.cli.output.schedule_tables import By
 from transom.cli.output.sequences import compare_sequences
@@ -198,7 +199,10 @@ def command(
         return
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
-    broken = chosen_outages(outages, on_failure, extended.workload.cluster.num_nodes, context)
+    broken, known = chosen_outages(outages, on_failure, extended.workload, context)
+    if read.rules.replayed == "textbook":
+        for line in known:
+            note(line)
     runs = [replace(run, outages=broken) for run in runs]
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
     if not trim.counts(extended.workload.jobs.submit).any():

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
+    from transom.traces import Workload
     from transom.traces.outages import Outages
+    from transom.traces.standstills import Standstill
 
 
 OnFailure = Literal["requeue", "lose"]
@@ -18,10 +20,11 @@ OutagesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--outages",
-        metavar="FILE|LAW",
+        metavar="FILE|LAW|logged",
         help="Node failures, drains and maintenance: a CSV file with the columns kind, begin, end, "
-        "nodes, announced, or random failures such as mtbf=30d,mttr=4h, drawn with "
-        "--seed. Repeat to combine both.",
+        "nodes, announced; what scontrol show reservation prints; random failures such as "
+        "mtbf=30d,mttr=4h, drawn with --seed; or logged: when the log started nothing though jobs "
+        "waited. Repeat to combine.",
     ),
 ]
 OnFailureOption = Annotated[
@@ -30,24 +33,52 @@ OnFailureOption = Annotated[
 
 
 def chosen_outages(
-    texts: list[str] | None, on_failure: OnFailure, nodes: int, context: typer.Context
-) -> Outages | None:
-    """The outages that are stated, None if none are.
+    texts: list[str] | None, on_failure: OnFailure, workload: Workload, context: typer.Context
+) -> tuple[Outages | None, list[str]]:
+    """The outages of a replay that are stated, None if none are, and what a person should know of those of the log.
 
     Raises
     ------
-    SpecError : a law is malformed, or --on-failure is stated without --outages.
+    SpecError : a law is malformed, the log states no starts, or --on-failure is stated without --outages.
     TraceError : a file cannot be read.
     """
     from transom.errors import SpecError
-    from transom.traces.outages import parse_outages
+    from transom.simulation.known_outages import LOGGED, known_outages
+    from transom.traces.standstills import standstills
 
-    if texts:
-        return parse_outages(texts, nodes, on_failure)
-    source = context.get_parameter_source("on_failure")
-    if source is not None and source.name == "COMMANDLINE":
-        raise SpecError("--on-failure needs --outages")
-    return None
+    lines: list[str] = []
+    if not texts:
+        source = context.get_parameter_source("on_failure")
+        if source is not None and source.name == "COMMANDLINE":
+            raise SpecError("--on-failure needs --outages")
+        if found := standstills(workload):
+            replayed = "this" if len(found) == 1 else "these"
+            lines.append(f"{_in_words(found, workload)}: --outages logged replays {replayed} as maintenance")
+        return None, lines
+    made = known_outages(texts, workload, on_failure, lines.append)
+    if LOGGED in texts:
+        found = standstills(workload)
+        said = f"{_in_words(found, workload)}: replayed as maintenance" if found else "the log shows no standstill"
+        lines.append(f"--outages logged: {said}")
+    return made, lines
+
+
+def _in_words(found: list[Standstill], workload: Workload) -> str:
+    """When a log started nothing, of several the longest, in dates where its clock has them."""
+    longest, epoch = max(found, key=lambda each: each.end - each.begin), workload.origin.epoch
+    begin, end = (_date(time, epoch) for time in (longest.begin, longest.end))
+    while_waiting = f"between {begin} and {end} while {longest.waiting:,} jobs waited"
+    if len(found) == 1:
+        return f"the log started nothing {while_waiting}"
+    return f"{len(found)} times the log started nothing for hours while jobs waited, longest {while_waiting}"
+
+
+def _date(time: int, epoch: int | None) -> str:
+    from datetime import UTC, datetime, timedelta
+
+    if epoch is None:
+        return f"{time:,} s"
+    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=time + epoch)).strftime("%Y-%m-%d %H:%M")
 
 
 def recorded_outages(details: dict[str, Any], where: str) -> Outages | None:
