@@ -23,6 +23,7 @@ from transom import (
     Workload,
     simulate,
     solve,
+    table,
 )
 from transom.simulation.output.metrics import Trim, summary
 from transom.simulation.output.recording import write_schedule
@@ -111,7 +112,8 @@ def test_a_notebook_shows_tables_that_are_escaped(schedule: Schedule, workload: 
     knapsack = Knapsack(np.arange(500), np.ones(500), 7)
     shown = {
         "fcfs-easy on": schedule,
-        "Workload of 3": workload,
+        "Workload of 3 jobs": workload,
+        "Cluster": workload.cluster,
         "Knapsack of 500": knapsack,
         "Selection of 2": selection,
         "Allocation of 1": Allocation(FatTree.k_ary(4), [0, 1, 2], [2]),
@@ -119,18 +121,46 @@ def test_a_notebook_shows_tables_that_are_escaped(schedule: Schedule, workload: 
     }
     for title, thing in shown.items():
         html = thing._repr_html_()
-        cells = Cells(html)
-        assert cells.tags == {"table", "caption", "tr", "th", "td"}
-        assert cells.texts[0].startswith(title)
+        read = Cells(html)
+        assert read.tags == {"table", "caption", "tr", "th", "td"}
+        assert read.texts[0].startswith(title)
         assert len(html) < 5000
     assert EVIL in Cells(schedule._repr_html_()).texts[0]
     assert "[  0,   1,   2, ..., 497, 498, 499]  shape (500,)" in Cells(knapsack._repr_html_()).texts
-    table = Cells(schedule._repr_html_()).texts
-    assert table[table.index("utilisation") + 1] == f"{100 * schedule.summary()['utilisation']:.1f} %"
+    cells = Cells(schedule._repr_html_()).texts
+    assert cells[cells.index("utilisation") + 1] == f"{100 * schedule.summary()['utilisation']:.1f} %"
     front = solve(selection, "pareto-dp").solution
     assert front is not None
     for frame in (front, workload.jobs):
         assert "table" in Cells(frame._repr_html_()).tags
+
+
+def test_the_tables_of_a_workload_and_its_cluster(workload: Workload) -> None:
+    told = Cells(workload._repr_html_()).texts
+    assert told[0] == f"Workload of 3 jobs: {EVIL}"
+    facts = dict(zip(told[1::2], told[2::2], strict=True))
+    assert facts == {
+        "nodes": "4",
+        "gpu": "4",
+        "submitted within": "0.0 days",
+        "runtime, median": "0.01 h of 0.02 h requested",
+        "nodes of a job": "2 (median) to 4",
+        "load": "389 %",
+    }
+    typed = Cluster(16, topology=FatTree.k_ary(4), node_types=[0] * 12 + [1] * 4)
+    assert typed.rows() == [("nodes", "16"), ("leaf switches, pods", "8, 4"), ("nodes by type", "0: 12, 1: 4")]
+    assert Cells(Workload.of([], Cluster(4))._repr_html_()).texts == ["Workload of 0 jobs: workload", "nodes", "4"]
+
+
+def test_a_list_is_one_table(schedule: Schedule, workload: Workload) -> None:
+    other = simulate(workload, "sjf-easy")
+    frame = table([schedule, other])
+    assert frame["policy"].to_list() == ["fcfs-easy", "sjf-easy"]
+    assert frame["mean_wait"].to_list() == [each.summary()["mean_wait"] for each in (schedule, other)]
+    problem = Knapsack([6, 10, 12], [1, 2, 3], 5)
+    results = [solve(problem, solver) for solver in ("greedy", "dp")]
+    assert table(results).rows() == [tuple(each.summary().values()) for each in results]
+    assert table([]).height == 0
 
 
 def test_tables_import_neither_polars_nor_the_compiler() -> None:

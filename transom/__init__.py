@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Window,
         Workflow,
     )
-    from transom.result import Result
+    from transom.result import Result, table
     from transom.simulation import Decision, Reservation, Schedule, simulate
     from transom.solving import check, solve
     from transom.stop import Budget, Stop
@@ -75,6 +75,7 @@ __all__ = [
     "read_workflows",
     "simulate",
     "solve",
+    "table",
     "write_documents",
     "write_swf",
 ]
@@ -85,7 +86,7 @@ _HOMES = {
         "Knapsack ParetoFront Placement Selection Window Workflow"
     ),
     "stop": "Budget Stop",
-    "result": "Result",
+    "result": "Result table",
     "solving": "check solve",
     "traces": "TracedJob Workload read_swf write_swf",
     "io": (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
 
 from transom._system.wording import html_table
 from transom.models.arrays import Frozen
@@ -95,3 +95,27 @@ class Result(Frozen, Generic[SolutionT]):
 
     def _repr_html_(self) -> str:
         return html_table("Result", self.summary().items())
+
+
+class _Summed(Protocol):
+    def summary(self) -> Mapping[str, Any]: ...
+
+
+def table(things: Iterable[_Summed]) -> pl.DataFrame:
+    """Results or schedules beside each other: a polars data frame, which notebooks show as a table.
+
+    Parameters
+    ----------
+    things : what ``solve`` or ``simulate`` returned.
+
+    Returns
+    -------
+    A row each: workload and policy of schedules, then what their ``summary()`` says, null where one does not say it.
+    """
+    import polars as pl
+
+    names = ("workload", "policy")
+    rows = [
+        {**{name: getattr(each, name) for name in names if hasattr(each, name)}, **each.summary()} for each in things
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)

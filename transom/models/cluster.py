@@ -7,6 +7,7 @@ from dataclasses import field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from transom._system.wording import html_table
 from transom.errors import ModelError
 from transom.models.arrays import (
     NONE,
@@ -88,6 +89,20 @@ class Cluster(Frozen):
                 node = int(np.flatnonzero((types < 0) | (types >= MOST_TYPES))[0])
                 raise ModelError(f"cluster: node {node} has type {types[node]}; types are 0 to {MOST_TYPES - 1}")
             object.__setattr__(self, "node_types", types)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Nodes, further resources, network and types of nodes: names and values, as a table shows them."""
+        rows = [("nodes", f"{self.num_nodes:,}")]
+        rows += [(name, f"{capacity:,}") for name, capacity in zip(self.resources, self.capacities, strict=True)]
+        if (tree := self.topology) is not None:
+            rows.append(("leaf switches, pods", f"{tree.num_leaves:,}, {tree.num_pods:,}"))
+        if self.node_types is not None:
+            each = np.bincount(self.node_types)
+            rows.append(("nodes by type", ", ".join(f"{kind}: {nodes:,}" for kind, nodes in enumerate(each.tolist()))))
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table("Cluster", self.rows())
 
 
 def checked_types(

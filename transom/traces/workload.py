@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from transom._system.wording import counted, html_table
 from transom.errors import ModelError
 from transom.models import Cluster, Job, JobTable
 from transom.models.arrays import BoolArray, Frozen, IntArray, Like, as_array, expected, frozen_ints, model
@@ -156,6 +157,21 @@ class Workload(Frozen):
         import polars as pl
 
         return self.jobs.to_frame(self.cluster.resources).with_columns(pl.Series("runtime", self.runtime))
+
+    def _repr_html_(self) -> str:
+        rows = self.cluster.rows()
+        if len(self):
+            jobs, span = self.jobs, int(self.jobs.submit[-1] - self.jobs.submit[0])
+            median = f"{np.median(self.runtime) / 3600:,.2f} h of {np.median(jobs.walltime) / 3600:,.2f} h requested"
+            rows += [("submitted within", f"{span / 86_400:,.1f} days"), ("runtime, median", median)]
+            rows.append(("nodes of a job", f"{np.median(jobs.nodes):,g} (median) to {jobs.nodes.max():,}"))
+            rows += [("load", f"{100 * (jobs.nodes @ self.runtime) / span / self.cluster.num_nodes:.0f} %")] * (
+                span > 0
+            )
+        rows += [("partition", str(each)) for each in self.partitions]
+        rows += [(what, f"{count:,}") for what, count in self.repairs.items()]
+        rows += [("note", each.text) for each in self.diagnostics]
+        return html_table(f"Workload of {counted(len(self), 'job')}: {self.name}", rows)
 
     def jittered(self, seconds: int, rng: np.random.Generator) -> Workload:
         """A copy whose submissions are moved by uniform whole seconds from -seconds to +seconds.
