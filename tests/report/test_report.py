@@ -518,9 +518,9 @@ def test_a_figure_is_inline_without_what_would_leak_into_the_page(made: Page) ->
 def test_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(pages.__file__).parent
     assert {path.name for path in folder.iterdir() if path.is_file()} >= {"page.html.j2", "style.css"}
-    assert {path.stem for path in (folder / "script").iterdir()} == set(pages.SCRIPT)
+    assert {f"script/{path.name}" for path in (folder / "script").iterdir()} == set(pages.SCRIPT)
     assert "http" not in (folder / "style.css").read_text()
-    script = joined("transom.report", pages.SCRIPT)
+    script = joined(pages.SCRIPT)
     assert set(re.findall(r"https?://[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
     for way_out in ("fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
         assert way_out not in script
@@ -556,7 +556,7 @@ def test_a_proof_that_was_contradicted_has_no_ring() -> None:
     lie = replaced(true[0], key="lie", name="lie", spec="lie", value=1.0, bound=1.0, curve=((0.1, 1.0, 1.0),))
     data, _ = runs.embedded(_scored([*true, lie]))
     assert [run["proved"] for run in data["instances"][0]["runs"]] == [True, False]
-    assert "run.proved" in joined("transom.report", pages.SCRIPT)
+    assert "run.proved" in joined(pages.SCRIPT)
 
 
 def test_wrong_answers_stand_before_whatever_is_more_frequent() -> None:

@@ -19,12 +19,11 @@ def assembled(folder: str, styles: Sequence[str], scripts: Sequence[str], **valu
 
     Parameters
     ----------
-    folder : a package with ``page.html.j2`` and ``script/``.
-    styles : files, relative to this package.
-    scripts : files of ``script/`` without their ending, in the order in which they stand.
+    folder : a package with ``page.html.j2``.
+    styles, scripts : files, relative to this package, in the order in which they stand.
     values : what the template names; escaped. Its filters are ``json`` and ``data``, JSON that cannot end its element.
     """
-    script = joined(folder, tuple(scripts))
+    script = joined(tuple(scripts))
     return _template(folder).render(
         style=_own("\n".join(_file("transom.report", name) for name in styles)),
         script=_own(script),
@@ -59,9 +58,9 @@ def _file(folder: str, name: str) -> str:
 
 
 @cache
-def joined(folder: str, names: tuple[str, ...]) -> str:
+def joined(names: tuple[str, ...]) -> str:
     """The script of a page: its parts within one function."""
-    parts = "\n".join(_file(folder, f"script/{name}.js") for name in names)
+    parts = "\n".join(_file("transom.report", name) for name in names)
     return f'"use strict";\n(() => {{\n{parts}}})();'
 
 

@@ -63,7 +63,7 @@ WORDS = (
 """Terms of the page, in short; docs/benchmarking.md defines them with their sources."""
 
 
-SCRIPT = ("elements", "tables", "reading", "instances")
+SCRIPT = tuple(f"script/{name}.js" for name in ("elements", "boxes", "tables", "reading", "instances"))
 """Parts of the page's script, in the order in which they stand."""
 
 

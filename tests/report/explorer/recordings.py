@@ -98,7 +98,7 @@ def recorded_site(folder: Path) -> Path:
     lines.write_text(
         "kind,begin,end,nodes,announced\n"
         f"maintenance,{begin},{begin + DAY},10-29,\n"
-        f"failure,{begin + 2 * DAY},{begin + 3 * DAY},50-52,\n"
+        f"failure,{begin + 2 * DAY},{begin + 3 * DAY},0-2,\n"
     )
     replay(workload, Run("fcfs-easy", "fcfs-easy", outages=parse_outages([str(lines)], 64)), folder / "out")
     return folder / "out"

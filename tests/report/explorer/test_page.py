@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,11 @@ def test_numbers_that_javascript_cannot_hold_are_refused() -> None:
 @pytest.mark.fast
 def test_the_script_is_of_the_package_and_has_no_way_out() -> None:
     folder = Path(page.__file__).parent / "script"
-    assert {path.stem for path in folder.iterdir()} == set(page.SCRIPT)
-    script = joined("transom.report.explorer", page.SCRIPT)
-    for way_out in ("http", "fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
+    own = {name for name in page.SCRIPT if name.startswith("explorer/")}
+    assert {f"explorer/script/{path.name}" for path in folder.iterdir()} == own
+    script = joined(page.SCRIPT)
+    assert set(re.findall(r"https?:[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
+    for way_out in ("fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import(", "sendBeacon", "WebSocket"):
         assert way_out not in script
 
 
@@ -155,9 +158,12 @@ def test_partitions_outages_and_the_clock_are_in_the_page(tmp_path: Path) -> Non
     rows = zip((outages["kinds"][kind] for kind in kinds), begins, ends, firsts, lasts, strict=True)
     begin = int(jobs.submit[40])
     assert sorted(rows) == [
-        ("failure", begin + 2 * DAY, begin + 3 * DAY, 50, 52), ("maintenance", begin, begin + DAY, 10, 29),
+        ("failure", begin + 2 * DAY, begin + 3 * DAY, 0, 2), ("maintenance", begin, begin + DAY, 10, 29),
     ]  # fmt: skip
     assert unpacked(outages["out"][1])[:2] == [20, 0]
+    assert len(pl.read_parquet(tmp_path / "out" / "fcfs-easy" / "attempts.parquet")), "some jobs start twice"
+    order = np.array(unpacked(data["policies"][0]["order"])) + np.arange(len(jobs))
+    assert sorted(order) == list(range(len(jobs)))
     assert "Times are in UTC." in target.read_text()
 
 

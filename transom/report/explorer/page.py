@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from transom._system.durations import column_unit, times
 from transom._system.wording import counted
 from transom.models.arrays import IntArray
 from transom.report.assembly import assembled
@@ -20,13 +21,13 @@ from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
 from transom.traces.partitions import PREFIX
 
-SCRIPT = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
+_OWN = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
+SCRIPT = ("script/elements.js", "script/boxes.js", *(f"explorer/script/{name}.js" for name in _OWN))
 """Parts of the page's script, in the order in which they stand."""
 
-_FIGURES = {
-    "mean_wait": 3600, "median_wait": 3600, "max_wait": 3600, "mean_bounded_slowdown": 1, "utilisation": 0.01,
-}  # fmt: skip
-_UNITS = {3600: "h", 1: "", 0.01: "%"}
+_WAITS = ("mean_wait", "median_wait", "max_wait")
+_FIGURES = {"mean_bounded_slowdown": (1, ""), "utilisation": (0.01, "%")}
+_KINDS = {"partition": "partition", "size": "size of the job", "group": "group of users", "use": "use of the machine"}
 
 
 class Explorer(NamedTuple):
@@ -64,7 +65,7 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
         remarks=[each.text for each in schedule.diagnostics] or [each["text"] for each in recorded[0].card["remarks"]],
         facts=_facts(recorded),
         figures=_figures(recorded),
-        groups=[each for each in answer.facts["policies"] if each["groups"]],
+        groups=_groups(answer.facts["policies"]),
         clock="Times count from the first submission." if epoch is None else "Times are in UTC.",
         data=_data(recorded, texts, epoch),
     )
@@ -89,15 +90,47 @@ def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
 
 def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
     """Headings with their meanings, and a row of figures per policy."""
+    figures = [summary(each.schedule) for each in recorded]
+    units = dict(_FIGURES)
+    for name in _WAITS:
+        unit, seconds = column_unit((each[name] for each in figures), 2)
+        units[name] = (seconds, unit)
+    names = (*_WAITS, *_FIGURES)
     heads = [
-        (f"{name.replace('_', ' ')} [{_UNITS[unit]}]".replace(" []", ""), METRICS[name].description)
-        for name, unit in _FIGURES.items()
+        (f"{name.replace('_', ' ')} [{units[name][1]}]".replace(" []", ""), METRICS[name].description) for name in names
     ]
-    rows = []
-    for each in recorded:
-        figures = summary(each.schedule)
-        rows.append((each.label, [f"{figures[name] / unit:,.2f}" for name, unit in _FIGURES.items()]))
-    return heads, rows
+    cells = [[f"{each[name] / units[name][0]:,.2f}" for name in names] for each in figures]
+    return heads, [(each.label, row) for each, row in zip(recorded, cells, strict=True)]
+
+
+class Line(NamedTuple):
+    """The mean waits of a group of jobs under two policies, in units that fit; the range is empty without repeats."""
+
+    name: str
+    jobs: int
+    before: str
+    after: str
+    change: str
+    range: str
+
+
+def _groups(policies: Sequence[Mapping[str, Any]]) -> list[tuple[str, bool, dict[str, list[Line]]]]:
+    """Of each policy the waits of groups by kind, and whether there is a range over repeats."""
+    found = []
+    for each in policies:
+        lines = {_KINDS[kind]: [_line(row) for row in rows] for kind, rows in each["groups"].items()}
+        found.append((each["policy"], any(line.range for rows in lines.values() for line in rows), lines))
+    return [each for each in found if each[2]]
+
+
+def _line(row: Mapping[str, Any]) -> Line:
+    span = "" if row["lowest"] is None else f"{_signed(row['lowest'])} to {_signed(row['highest'])}"
+    before, after = times(row["baseline"], row["value"])
+    return Line(row["name"], row["jobs"], before, after, _signed(row["difference"]), span)
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' if seconds > 0 else '-' if seconds < 0 else ''}{times(abs(seconds))[0]}"
 
 
 def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch: int | None) -> dict[str, Any]:
@@ -125,13 +158,14 @@ def _policy(each: Recorded, runtime: IntArray) -> dict[str, Any]:
     schedule = each.schedule
     submit = schedule.jobs.submit
     promised = each.promised
+    rank = np.argsort(np.argsort(schedule.order))  # the order counts all attempts
     return {
         "label": each.label,
         "spec": schedule.policy,
         "wait": packed(schedule.wait),
         "runtime": None if np.array_equal(schedule.runtime, runtime) else packed(schedule.runtime),
         "mode": packed(schedule.mode),
-        "order": packed(schedule.order - np.arange(len(schedule))),
+        "order": packed(rank - np.arange(len(schedule))),
         "promised": [
             packed(np.where(promised.when < 0, -1, promised.when - submit)),
             *(packed(np.where((column < 0) | (column >= 2**51), -1, column - submit)) for column in promised[1:]),

@@ -119,19 +119,6 @@ function alive(table, box) {
   sayIfScrolling(box);
 }
 
-// As wide and as long as the page happens to be.
-function sayIfScrolling(box) {
-  const said = element("p", { class: "scrolls", "aria-hidden": "true", hidden: "" });
-  box.before(said);
-  new ResizeObserver(() => {
-    const ways = [];
-    if (box.scrollWidth > box.clientWidth + 1) ways.push("sideways for more columns →");
-    if (box.scrollHeight > box.clientHeight + 1) ways.push("down for more rows ↓");
-    said.textContent = `Scroll ${ways.join(", ")}`;
-    said.hidden = ways.length === 0;
-  }).observe(box);
-}
-
 // Words that a row has to hold, and values that readers choose.
 function filtersOf(model, titles, headings) {
   const chooses = headings.some((heading) => "choose" in heading.dataset);

@@ -1,24 +1,11 @@
-// Elements; texts go in as text, never as markup.
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children.map(String));
-  return made;
-}
-
-function holding(name, attributes, ...elements) {
-  const made = element(name, attributes);
-  made.append(...elements);
-  return made;
-}
-
+// A job: who asked for what, and what became of it under each policy.
 function duration(seconds) {
   if (Number.isNaN(seconds)) return "–";
   const size = Math.abs(seconds);
   if (size < 120) return `${Math.round(seconds)} s`;
   if (size < 7200) return `${(seconds / 60).toFixed(size < 600 ? 1 : 0)} min`;
-  if (size < 345600) return `${(seconds / 3600).toFixed(size < 36000 ? 1 : 0)} h`;
-  return `${(seconds / 86400).toFixed(1)} days`;
+  if (size < 72 * 3600) return `${(seconds / 3600).toFixed(size < 36000 ? 1 : 0)} h`;
+  return `${(seconds / 86400).toFixed(1)} d`;
 }
 
 const counted = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
@@ -106,9 +93,9 @@ function showCard(page, job, choose) {
   close.addEventListener("click", () => choose(null));
   const user = element("button", { type: "button", class: "link" }, userName(page, trace.user[job]));
   user.addEventListener("click", () => page.chooseUser(trace.user[job]));
-  card.append(holding("div", { class: "head" }, element("h2", {}, jobTitle(page, job)), close));
+  card.append(element("div", { class: "head" }, element("h2", {}, jobTitle(page, job)), close));
   const facts = element("dl");
-  const fact = (term, ...told) => facts.append(holding("div", {}, element("dt", {}, term), holding("dd", {}, ...told)));
+  const fact = (term, ...told) => facts.append(element("div", {}, element("dt", {}, term), element("dd", {}, ...told)));
   fact("User", trace.user[job] < 0 ? "unknown" : user);
   for (const kind of ["group", "partition"]) if (textOf(page, kind, job)) fact(kind === "group" ? "Group" : "Partition", textOf(page, kind, job));
   const more = trace.resources.filter((each) => !each.partition && each.demand[job] > 0).map((each) => `${each.demand[job].toLocaleString("en")} ${each.name}`);
@@ -118,7 +105,7 @@ function showCard(page, job, choose) {
   fact("Submitted", moment(trace.submit[job], page));
   const fates = element("div", { class: "fates" });
   for (const policy of page.policies) {
-    const fate = holding("div", {}, element("h3", {}, policy.label));
+    const fate = element("div", {}, element("h3", {}, policy.label));
     fates.append(fate);
     if (Number.isNaN(policy.start[job])) {
       fate.append(element("p", {}, "It is larger than this machine and was left out."));

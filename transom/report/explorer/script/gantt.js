@@ -1,8 +1,8 @@
 // A schedule as picture: a pixel is the job that holds its node at its instant, both taken at the pixel's centre.
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#a6761d", "#66a61e", "#e7298a"];
 const WAITS = [
-  [60, "#c6dbef", "under a minute"], [3600, "#9ecae1", "under an hour"], [28800, "#4292c6", "under 8 h"],
-  [86400, "#e69f00", "under a day"], [Infinity, "#b30000", "a day or longer"],
+  [60, "#8cc5e3", "under a minute"], [3600, "#3a93c3", "under an hour"], [28800, "#1f5fa8", "under 8 h"],
+  [86400, "#e69f00", "under a day"], [Infinity, "#c4161c", "a day or longer"],
 ];
 const MODE_COLOURS = ["#0072b2", "#e69f00", "#009e73"];
 const MODE_MEANINGS = { ready: "in its turn", reserved: "held a reservation before", backfilled: "ahead of a reservation" };
@@ -82,12 +82,12 @@ function visible(policy, from, to) {
 }
 
 // The picture of the plot alone, into the one of the last frame; axes are drawn beside it.
-function rasterised(page, policy, state, { width, height }, { paper, soft }, scale) {
+function rasterised(page, policy, state, { width, height }, { paper, soft, seen }, scale) {
   if (!policy.image || policy.image.width !== width || policy.image.height !== height) policy.image = new ImageData(width, height);
   const { image } = policy, pixels = new Uint32Array(image.data.buffer).fill(0);
   const { classes, of } = classed(page, state.colour, policy);
-  const strong = classes.map(([, colour]) => packedColour(colour));
-  const faint = classes.map(([, colour]) => packedColour(mixed(colour, paper, 0.22)));
+  const strong = classes.map(([, colour]) => packedColour(seen(colour)));
+  const faint = classes.map(([, colour]) => packedColour(mixed(seen(colour), paper, 0.22)));
   const right = width / (state.to - state.from), down = height / (state.high - state.low);
   const { start, end, byStart, runs } = policy, { user } = page.trace;
   const [begin, stop] = visible(policy, state.from, state.to);

@@ -6,7 +6,8 @@ function theme() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   const whole = (text) => (text.length === 4 ? `#${[...text.slice(1)].map((sign) => sign + sign).join("")}` : text);
-  return { ink: whole(read("--ink")), soft: whole(read("--soft")), line: whole(read("--line")), paper: whole(read("--paper")) };
+  const seen = (colour) => read(`--on-${colour.slice(1)}`) || colour; // as the page's scheme has it
+  return { ink: whole(read("--ink")), soft: whole(read("--soft")), line: whole(read("--line")), paper: whole(read("--paper")), seen };
 }
 
 // A canvas in the size it is shown in; the scale is that of its pixels.
@@ -137,7 +138,7 @@ function drawLines(canvas, page, state, series) {
   const top = Math.max(1, ...lines.map(([, means]) => means.reduce((a, b) => Math.max(a, b), 0))) * 1.05;
   const image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer), thick = Math.max(1, Math.round(1.5 * scale));
   for (const [place, means] of lines) {
-    const [name, dash] = LINES[place % LINES.length], colour = packedColour(name);
+    const [name, dash] = LINES[place % LINES.length], colour = packedColour(colours.seen(name));
     const ends = dash.reduce((all, each) => [...all, (all.at(-1) || 0) + each * scale], []);
     let before = null;
     for (let x = 0; x < width; x++) {

@@ -75,7 +75,7 @@ function arrange() {
     canvases.set(policy, canvas);
     setUpPointer(canvas, policy);
     setUpHover(canvas, (time, y) => scheduleWords(page, completed(policy), state, time, nodeAt(y)));
-    return holding("figure", {}, element("figcaption", {}, `${policy.label}: ${state.view === "nodes" ? "node ids" : "nodes in use"} over time`), canvas);
+    return element("figure", {}, element("figcaption", {}, `${policy.label}: ${state.view === "nodes" ? "node ids" : "nodes in use"} over time`), canvas);
   }));
   shown.replaceChildren(...page.policies.map((policy, place) => {
     const box = element("input", { type: "checkbox" });
@@ -86,9 +86,9 @@ function arrange() {
       arrange();
     });
     const sign = element("span", { class: "sign" });
-    sign.style.borderTopColor = LINES[place % LINES.length][0];
+    sign.style.borderTopColor = shade(LINES[place % LINES.length][0]);
     sign.style.borderTopStyle = LINES[place % LINES.length][1].length ? "dashed" : "solid";
-    return holding("label", {}, box, sign, policy.label);
+    return element("label", {}, box, sign, policy.label);
   }));
   legend.replaceChildren(...legendOf(chosen));
   document.getElementById("view").value = state.view;
@@ -101,11 +101,11 @@ function arrange() {
 // Every colour and pattern of the panels that are shown.
 function legendOf(chosen) {
   const told = chosen.map((policy) => classed(page, state.colour, policy)), { classes } = told[0];
-  const patch = (look, name) => holding("span", {}, element("span", { class: `patch ${look}` }), name);
+  const patch = (look, name) => element("span", {}, element("span", { class: `patch ${look}` }), name);
   const entries = classes.flatMap(([name, colour], i) => {
     if (!told.some(({ present }) => present.has(i))) return [];
     const entry = patch("", name);
-    entry.firstChild.style.backgroundColor = colour;
+    entry.firstChild.style.backgroundColor = shade(colour);
     return [entry];
   });
   const out = new Set(chosen.flatMap((policy) => policy.outages.map(({ kind }) => kind)));
@@ -283,7 +283,8 @@ function restore(hash) {
 
 for (const name of ["view", "colour"]) {
   const choice = document.getElementById(name);
-  for (const option of [...choice.options]) if (["group", "partition"].includes(option.value) && !page.trace.texts[option.value]) option.remove();
+  const known = { user: page.users.size, group: page.trace.texts.group, partition: page.trace.texts.partition };
+  for (const option of [...choice.options]) if (option.value in known && !known[option.value]) option.remove();
   choice.addEventListener("change", () => {
     show({ [name]: choice.value });
     arrange();
@@ -294,6 +295,7 @@ document.getElementById("closer").addEventListener("click", KEYS["+"]);
 document.getElementById("wider").addEventListener("click", KEYS["-"]);
 for (const name in lines) setUpHover(document.getElementById(name), (time) => lineWords(page, series(name), time, lines[name].what));
 setUpSearch(page, chooseJob, chooseUser);
+for (const box of document.querySelectorAll(".box")) sayIfScrolling(box);
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || sheet.hidden) return;
   chooseUser(null);

@@ -48,7 +48,7 @@ function setUpSearch(page, chooseJob, chooseUser) {
         if (hit.job === undefined) chooseUser(hit.user);
         else chooseJob(page.trace.id[hit.job], true);
       });
-      return holding("li", {}, button);
+      return element("li", {}, button);
     }));
     if (!hits.length && field.value.trim()) list.append(element("li", {}, "No job or user is called so."));
   });
