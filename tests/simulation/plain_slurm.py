@@ -23,6 +23,7 @@ class PlainJob:
     qos: str = ""
     amounts: dict[str, int] = field(default_factory=dict)
     reservation: str = ""
+    partition: str = ""
 
 
 @dataclass
@@ -123,8 +124,9 @@ def plain_slurm(
     lets: Callable[[PlainJob, Sequence[PlainJob]], bool],
     reservations: Sequence[PlainReservation] = (),
     shared: PlainNodes | None = None,
+    partitions: dict[str, set[int]] | None = None,
 ) -> dict[int, int]:
-    """When each job starts [s], in the order of submission, then id."""
+    """When each job starts [s], in the order of submission, then id; each keeps to the nodes of its partition."""
     start: dict[int, int] = {}
     on: dict[int, list[int]] = {}
     pool: dict[int, PlainReservation | None] = {}
@@ -155,6 +157,9 @@ def plain_slurm(
                 among = _unreserved(job, of, shared.count, now, reservations)
                 if len(shared.with_room(job, running, on, among)) < shared.wide(job):
                     return False
+            own = [each for each in running if each.partition == job.partition]
+            if partitions is not None and job.nodes > len(partitions[job.partition]) - sum(each.nodes for each in own):
+                return False
             return job.nodes <= nodes - sum(each.nodes for each in running)
 
         def next_release(now: int = now, running: list[PlainJob] = running) -> int:
@@ -164,11 +169,11 @@ def plain_slurm(
         single = (has_room, next_release) if shared is not None and reservations else None
         per = 1 if shared is None else shared.has["cpu"]
         plan = _Plan(nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running], per)
-        plan.single = single
+        plan.single, plan.partitions = single, partitions or {}
         blocked: set[str] = set()
         for job in queue:  # the main scheduler
             own = [each for each in reservations if each.name == job.reservation and each.end > now]
-            line = job.reservation if own else ""
+            line = job.reservation if own else f" {job.partition}"
             if line not in blocked and lets(job, running):
                 of, begin = plan.earliest(job)
                 if begin == now and has_room(job, of):
@@ -180,7 +185,7 @@ def plain_slurm(
             plan = _Plan(
                 nodes, now, told, reservations, [(each, start[each.id], pool[each.id]) for each in running], per
             )
-            plan.single = single
+            plan.single, plan.partitions = single, partitions or {}
             for job in queue:
                 if job.id in start or not lets(job, running):
                     continue
@@ -229,14 +234,15 @@ class _Plan:
         self.nodes, self.now, self.told, self.reservations, self.per = nodes, now, told, reservations, per
         # Whether single nodes have room for a job, and when that may change.
         self.single: tuple[Callable[..., bool], Callable[[], int]] | None = None
-        self.taken: list[tuple[int, int, int, PlainReservation | None]] = []
+        self.partitions: dict[str, set[int]] = {}
+        self.taken: list[tuple[int, int, int, PlainReservation | None, str]] = []
         for job, start, of in running:
             self.take(job, start, of if of is not None and of.end > now else None)
 
     def take(self, job: PlainJob, begin: int, of: PlainReservation | None) -> None:
         """Let a job hold its nodes."""
         end = begin + job.walltime
-        self.taken.append((begin, end if of is None else min(end, of.end), job.nodes, of))
+        self.taken.append((begin, end if of is None else min(end, of.end), job.nodes, of, job.partition))
 
     def earliest(self, job: PlainJob, after: int = -1) -> tuple[PlainReservation | None, int]:
         """From which pool a job gets its nodes first, and when, those for all not before an instant."""
@@ -262,24 +268,29 @@ class _Plan:
         return best, begin
 
     def _first(self, job: PlainJob, of: PlainReservation | None, after: int, limit: int | None) -> int | None:
-        times = {after, *(time for begin, end, _, _ in self.taken for time in (begin, end))}
+        times = {after, *(time for begin, end, _, _, _ in self.taken for time in (begin, end))}
         times |= {time for each in self.reservations for time in (each.begin, each.end)}
         for begin in sorted(time for time in times if time >= after and (limit is None or time < limit)):
             end = begin + job.walltime if limit is None else min(begin + job.walltime, limit)
             steps = [begin, *(time for time in times if begin < time < end)]
-            if all(self._free(of, time) >= job.nodes for time in steps):
+            own = [None, *([job.partition] if self.partitions else [])]
+            if all(self._free(of, time, name) >= job.nodes for time in steps for name in own):
                 return begin
         return None
 
-    def _free(self, of: PlainReservation | None, time: int) -> int:
-        taken = sum(size for begin, end, size, pool in self.taken if pool is of and begin <= time < end)
+    def _free(self, of: PlainReservation | None, time: int, partition: str | None = None) -> int:
+        nodes = set(range(self.nodes)) if partition is None else self.partitions[partition]
+        taken = sum(
+            size for begin, end, size, pool, where in self.taken
+            if pool is of and begin <= time < end and partition in (None, where)
+        )  # fmt: skip
         active = [each for each in self.reservations if each.holds(time)]
         if of is None:
-            return self.nodes - self.per * len(set[int]().union(*(each.nodes for each in active))) - taken
+            return len(nodes) - self.per * len(nodes & set[int]().union(*(each.nodes for each in active))) - taken
         if not of.holds(time):
             return -taken
         others = set[int]()
         for each in active:
             if each is not of and "MAINT" not in of.flags and ("OVERLAP" not in of.flags or "MAINT" in each.flags):
                 others |= each.nodes
-        return self.per * len(of.nodes - others) - taken
+        return self.per * len(nodes & (of.nodes - others)) - taken

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,16 +46,22 @@ def shown(
     return SHOWN.format(**locals())
 
 
-def trace(folder: Path, jobs: Sequence[PlainJob], nodes: int = 8, unit: str = "nodes") -> Workload:
+def trace(
+    folder: Path,
+    jobs: Sequence[PlainJob],
+    nodes: int = 8,
+    unit: str = "nodes",
+    partitions: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Workload:
     rows = [
         {
             "id": job.id, "submit": job.submit, "start": job.submit, "runtime": job.runtime, "walltime": job.walltime,
             "nodes": job.nodes, "cores": job.nodes, "user": 1, "user_name": job.user, "account": job.account,
-            "reservation": job.reservation, "state": "COMPLETED",
+            "reservation": job.reservation, "partition": job.partition, "state": "COMPLETED",
         }
         for job in jobs
     ]  # fmt: skip
-    card = TraceCard(machine={unit: nodes}, unit=unit)
+    card = TraceCard(machine={unit: nodes}, unit=unit, partitions=partitions)
     write_trace(folder / "site.parquet", complete(pl.DataFrame(rows)), card)
     return read_swf(folder / "site.parquet")
 
@@ -111,6 +119,49 @@ def test_reservations_are_those_of_a_plain_replay(tmp_path: Path) -> None:
         assert found == plain_slurm(jobs, 10, 5, lambda job, running: True, reservations), seed
         mattered += found != plain_slurm(jobs, 10, 5, lambda job, running: True)
     assert mattered > 30
+
+
+PARTITIONS = {"long": {"nodes": 6, "node_list": "n[0-5]"}, "short": {"nodes": 4, "node_list": "n[6-9]"}}
+
+
+def test_reservations_by_partition_are_those_of_a_plain_replay(tmp_path: Path) -> None:
+    mattered = 0
+    for seed in range(40):
+        jobs, reservations = drawn(np.random.default_rng(seed))
+        for job in jobs:
+            job.partition = "long" if job.nodes > 4 or job.id % 2 else "short"
+        text = "".join(
+            shown(each.name, each.begin, each.end, ",".join(f"n{n}" for n in sorted(each.nodes)), len(each.nodes),
+                  ",".join(sorted(each.flags)), "ann")
+            for each in reservations
+        )  # fmt: skip
+        (tmp_path / "resv.txt").write_text(text)
+        workload = trace(tmp_path, jobs, 10, partitions=PARTITIONS)
+        assert workload.cluster.capacities == (6, 4)
+        schedule = simulate(workload, f"slurm-backfill:interval=5,resolution=1,reservations={tmp_path / 'resv.txt'}")
+        assert check_schedule(workload, schedule) == []
+        found = dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))
+        parts = {"long": set(range(6)), "short": set(range(6, 10))}
+        assert found == plain_slurm(jobs, 10, 5, lambda job, running: True, reservations, partitions=parts), seed
+        mattered += found != plain_slurm(jobs, 10, 5, lambda job, running: True, reservations)
+    assert mattered > 30
+
+
+def test_each_reservation_is_cut_to_the_nodes_it_has_in_a_partition(tmp_path: Path) -> None:
+    def found(nodes: str, count: int, jobs: Sequence[PlainJob]) -> list[int]:
+        (tmp_path / "resv.txt").write_text(shown("upgrade", 100, 200, nodes, count, "MAINT", "root"))
+        workload = trace(tmp_path, jobs, 10, partitions=PARTITIONS)
+        spec = f"slurm-backfill:interval=10,resolution=1,reservations={tmp_path / 'resv.txt'}"
+        return simulate(workload, spec).start.tolist()
+
+    both = [PlainJob(1, 0, 4, 150, 150, partition="long"), PlainJob(2, 0, 4, 150, 150, partition="short")]
+    assert found("n[6-9]", 4, both) == [0, 200]
+    assert found("n[0-3]", 4, both) == [200, 0]
+    assert found("n[0-1,6]", 3, both) == [0, 200]
+    assert found("n[0-9]", 10, both) == found("ALL", 10, both) == [200, 200]
+    assert found("n[6-9]", 4, both[:1]) == [0]  # of a partition without jobs
+    with pytest.raises(SpecError, match=r"reservation 'upgrade' names no node of a partition: .* \(--merge-partitions"):
+        found("(null)", 4, both)
 
 
 def test_jobs_that_would_run_into_maintenance_wait_and_shorter_ones_do_not(tmp_path: Path) -> None:
@@ -234,7 +285,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="reservations do not go with --outages"):
         simulate(workload, spec, outages=Outages((Outage("maintenance", 0, 5, 1),)))
     apart = Workload.of([TracedJob(Job(1, 0, 1, 10, demand=(1,)), 10)], Cluster(8, ("partition_a",), (4,)))
-    with pytest.raises(SpecError, match="reservations do not go with --partition-nodes"):
+    with pytest.raises(SpecError, match="which nodes partition 'a' has, and the trace does not say"):
         simulate(apart, spec)
     for wrong in ("timezone=Europe/Berlin", f"reservations={tmp_path / 'resv.txt'},timezone=Nowhere"):
         with pytest.raises(SpecError, match="timezone"):

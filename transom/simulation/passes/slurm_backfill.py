@@ -81,13 +81,14 @@ class Terms(NamedTuple):
 class Tables(NamedTuple):
     """What passes read and write beside the state of ``n`` jobs.
 
-    ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs that a
-    pass starts, and how; ``profile``: what is free when, of the resources and of ``K`` reservations by administrators;
-    ``early`` and ``asked`` ``(1, DEMAND + 1 + R + K)``: a row of a job that asks for what a reservation holds before
-    its start, and one of the job that is looked at; ``group`` ``(n,)``: jobs whose partitions share nodes have the same
-    number; ``blocked``: whether one of them does not fit, or one of a reservation; ``limits``: of users, accounts and
-    QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs limits held back, the first of them, and what held it
-    back; ``reserved``: by administrators; ``shared``: the nodes that jobs share; ``plan``: of single nodes.
+    ``runtime`` [s] and ``ids`` ``(n,)``; ``log``: a column per pass; ``picks`` and ``modes`` ``(n,)``: the jobs
+    that a pass starts, and how; ``profile``: what is free when, of the resources and of ``K`` reservations by
+    administrators in ``P`` amounts; ``early`` and ``asked`` ``(1, DEMAND + 1 + R + K * P)``: a row of a job that
+    asks for what a reservation holds before its start, and one of the job that is looked at; ``group`` ``(n,)``:
+    jobs whose partitions share nodes have the same number; ``blocked``: whether one of them does not fit, or one of
+    a reservation; ``limits``: of users, accounts and QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs
+    limits held back, the first of them, and what held it back; ``reserved``: by administrators; ``shared``: the
+    nodes that jobs share; ``plan``: of single nodes.
     """
 
     runtime: IntArray

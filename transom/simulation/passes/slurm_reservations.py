@@ -1,8 +1,9 @@
 """Nodes that Slurm reserves for certain jobs, compiled: which may use what, and what will be free when.
 
-Beside the nodes for all jobs and the further resources, the profile of a pass has an amount for each reservation: its
-nodes while it lasts, else none. A job within a reservation takes of that amount alone until the reservation ends. All
-other nodes are those for all, less what is reserved at an instant. Nodes are counted: jobs that end in time are taken
+Beside the nodes for all jobs and the further resources, the profile of a pass has amounts for each reservation: its
+nodes while it lasts, else none, and of these those of each partition whose nodes are counted. A job within a
+reservation takes of these amounts alone until the reservation ends, instead of nodes and those of partitions. All other
+nodes are those for all, less what is reserved at an instant. Nodes are counted: jobs that end in time are taken
 to run on the nodes that are reserved next. Where jobs share nodes, it is known which ones are reserved, and a job
 starts now only on nodes that nobody else has reserved before its end.
 """
@@ -23,17 +24,19 @@ ORDINARY, NONE = -1, -2
 
 
 class Reserved(NamedTuple):
-    """``K`` reservations and ``n`` jobs.
+    """``K`` reservations, ``n`` jobs, and ``P`` amounts that count nodes: those of the machine, then of partitions.
 
-    ``changes`` ``(C, 2 + K)``, ascending: an instant [s], by how much the nodes for all change then, and those of each
-    reservation. ``end`` ``(K,)``: of each [s]. ``choices`` ``(n, W)``: what a job may use, in the order in which it is
-    tried: numbers of reservations, :data:`ORDINARY`, :data:`NONE` behind the last. ``last`` ``(n,)``: before this
-    instant [s] a job uses no other nodes than those of its reservations. ``within`` ``(n,)``: what a running job uses.
-    ``base`` ``(A + K,)``: what is free now, of ``A`` amounts. ``begin`` ``(K,)``: of each reservation [s]; ``nodes``
+    ``counts`` ``(P,)``: which amounts these are. ``changes`` ``(C, 1 + P + K * P)``, ascending: an instant [s], by how
+    much the nodes for all change then, and those of each reservation, each by the amounts that count them. ``end``
+    ``(K,)``: of each [s]. ``choices`` ``(n, W)``: what a job may use, in the order in which it is tried: numbers of
+    reservations, :data:`ORDINARY`, :data:`NONE` behind the last. ``last`` ``(n,)``: before this instant [s] a job uses
+    no other nodes than those of its reservations. ``within`` ``(n,)``: what a running job uses. ``base``
+    ``(A + K * P,)``: what is free now, of ``A`` amounts. ``begin`` ``(K,)``: of each reservation [s]; ``nodes``
     ``(K, M)``: which of the nodes that jobs share it has; ``before`` ``(K, K)``: whether jobs of the second keep off
     the nodes of the first.
     """
 
+    counts: IntArray
     changes: IntArray
     end: IntArray
     choices: IntArray
@@ -51,27 +54,28 @@ def enter_running(s: State, q: Reserved, profile: Profile, asked: IntArray) -> N
 
     A job past its walltime ends the next second.
     """
-    now, amounts = s.at[NOW], len(q.base) - len(q.end)
+    now, width = s.at[NOW], len(q.counts)
+    amounts = len(q.base) - len(q.end) * width
     if len(q.end) == 0:
         enter_known(s, profile, asked)
         return
     for r in range(amounts):
         q.base[r] = s.free[r]
-    for k in range(len(q.end)):
-        q.base[amounts + k] = 0
+    for r in range(amounts, len(q.base)):
+        q.base[r] = 0
     coming = 0
     while coming < len(q.changes) and q.changes[coming, 0] <= now:
         _change(q, amounts, asked, coming)
-        q.base[0] += asked[0, DEMAND]
-        for k in range(len(q.end)):
-            q.base[amounts + k] += asked[0, DEMAND + amounts + k]
+        for r in range(len(q.base)):
+            q.base[r] += asked[0, DEMAND + r]
         coming += 1
     for i in range(s.at[RUNNING]):
         job = s.expected[i, 1]
         k = _used(s, q, job)
         if k >= 0:
-            q.base[0] += s.jobs[job, DEMAND]
-            q.base[amounts + k] -= s.jobs[job, DEMAND]
+            for w in range(width):
+                q.base[q.counts[w]] += s.jobs[job, DEMAND + q.counts[w]]
+                q.base[amounts + k * width + w] -= s.jobs[job, DEMAND + q.counts[w]]
     clear(profile, now, q.base)
     for c in range(coming, len(q.changes)):
         _change(q, amounts, asked, c)
@@ -88,9 +92,11 @@ def _change(q: Reserved, amounts: int, asked: IntArray, c: int) -> None:
     """Fill ``asked`` with a change of what is reserved."""
     for r in range(amounts):
         asked[0, DEMAND + r] = 0
-    asked[0, DEMAND] = q.changes[c, 1]
-    for k in range(len(q.end)):
-        asked[0, DEMAND + amounts + k] = q.changes[c, 2 + k]
+    width = len(q.counts)
+    for w in range(width):
+        asked[0, DEMAND + q.counts[w]] = q.changes[c, 1 + w]
+    for k in range(len(q.end) * width):
+        asked[0, DEMAND + amounts + k] = q.changes[c, 1 + width + k]
 
 
 @no_refcount
@@ -109,15 +115,16 @@ def until(q: Reserved, k: int, end: int) -> int:
 @no_refcount
 def ask(s: State, q: Reserved, asked: IntArray, job: int, k: int) -> None:
     """Fill ``asked`` with what a job takes of the amounts of a profile, if it uses reservation ``k``."""
-    amounts = len(s.free)
+    amounts, width = len(s.free), len(q.counts)
     asked[0, WALLTIME] = s.jobs[job, WALLTIME]
     for r in range(amounts):
         asked[0, DEMAND + r] = s.jobs[job, DEMAND + r]
-    for other in range(len(q.end)):
+    for other in range(len(q.end) * width):
         asked[0, DEMAND + amounts + other] = 0
     if k >= 0:
-        asked[0, DEMAND + amounts + k] = asked[0, DEMAND]
-        asked[0, DEMAND] = 0
+        for w in range(width):
+            asked[0, DEMAND + amounts + k * width + w] = asked[0, DEMAND + q.counts[w]]
+            asked[0, DEMAND + q.counts[w]] = 0
 
 
 @no_refcount
@@ -150,11 +157,17 @@ def earliest_of(
 @no_refcount
 def _earliest_in(q: Reserved, profile: Profile, asked: IntArray, job: int, k: int, now: int) -> int:
     """When a job fits first by numbers if it uses reservation ``k`` [s]."""
+    for r in range(len(q.base)):
+        if asked[0, DEMAND + r] == 0:
+            asked[0, DEMAND + r] = -NEVER  # of this, jobs that outlasted their reservations may hold more than there is
+    start = NEVER
     if k == ORDINARY:
-        return earliest(profile, asked, 0, max(now, q.last[job]), NEVER, NEVER)
-    asked[0, DEMAND] = -NEVER  # whatever jobs that outlasted their reservations hold of the nodes for all
-    start: int = earliest(profile, asked, 0, now, q.end[k], q.end[k])
-    asked[0, DEMAND] = 0
+        start = earliest(profile, asked, 0, max(now, q.last[job]), NEVER, NEVER)
+    else:
+        start = earliest(profile, asked, 0, now, q.end[k], q.end[k])
+    for r in range(len(q.base)):
+        if asked[0, DEMAND + r] == -NEVER:
+            asked[0, DEMAND + r] = 0
     return start
 
 

@@ -31,13 +31,19 @@ from transom.simulation.policies.shared_nodes import check_node_cores, nobody_sh
 from transom.simulation.policies.slurm_leaves import node_plan
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
 from transom.simulation.policies.slurm_priority import Priorities
-from transom.simulation.policies.slurm_reservations import nothing_reserved, reserved_for
+from transom.simulation.policies.slurm_reservations import (
+    hosts_of_all,
+    hosts_of_partitions,
+    nothing_reserved,
+    on_hosts_of,
+    reserved_for,
+)
 from transom.traces.job_facts import JobFacts, job_facts
 from transom.traces.partitions import PREFIX, partition_groups
 from transom.traces.records.slurm_text.limits import Association, Key, Qos, read_associations, read_qos
 from transom.traces.records.slurm_text.priority import PriorityTerms, read_priority_terms
 from transom.traces.records.slurm_text.reservations import SlurmReservation, read_reservations
-from transom.traces.trace_file import is_trace_file, read_trace_card
+from transom.traces.trace_file import TraceCard, is_trace_file, read_trace_card
 
 if TYPE_CHECKING:
     from transom.simulation.core.replay import Progress, Replay
@@ -247,10 +253,9 @@ class SlurmBackfill:
             return nothing_reserved(len(replay.jobs), amounts)
         if replay.stepwise:
             raise SpecError("slurm-backfill: reservations do not go with --outages")
-        if any(name.startswith(PREFIX) for name in replay.cluster.resources):
-            raise SpecError("slurm-backfill: reservations do not go with --partition-nodes")
         path = replay.workload.origin.path
-        if not self.node_cores and is_trace_file(path) and read_trace_card(path).unit != "nodes":
+        card = read_trace_card(path) if is_trace_file(path) else TraceCard()
+        if not self.node_cores and card.unit != "nodes":
             raise SpecError(
                 f"slurm-backfill: reservations are of nodes, and sizes in {path} count cores: give node_cores"
             )
@@ -262,7 +267,10 @@ class SlurmBackfill:
                 f"{first} s to {last} s"
             )
         nodes = replay.cluster.num_nodes // max(self.node_cores, 1)
-        return reserved_for(reservations, facts, associations, nodes, amounts, self.node_cores)
+        partitions = hosts_of_partitions(replay.workload, card)
+        if partitions:
+            reservations = on_hosts_of(reservations, hosts_of_all(card), nodes)
+        return reserved_for(reservations, facts, associations, nodes, amounts, self.node_cores, partitions)
 
     def _check_whole_nodes(self, replay: Replay) -> None:
         if replay.stepwise:
@@ -307,6 +315,7 @@ class SlurmBackfill:
         shared: SharedNodes,
     ) -> Tables:
         n, tested, known = len(state.jobs), min(self.depth, len(state.jobs)), len(reserved.end)
+        amounts = state.jobs.shape[1] + known * len(reserved.counts)
         steps = 2 * n + 4 * tested + 4 + len(state.at) + len(reserved.changes)
         group, log = partition_groups(cluster.resources, table.demand), new_log()
         return Tables(
@@ -316,8 +325,8 @@ class SlurmBackfill:
             picks=np.empty(n, np.int64),
             modes=np.empty(n, np.int64),
             profile=new_profile(reserved.base, steps),
-            early=np.zeros((1, state.jobs.shape[1] + known), np.int64),
-            asked=np.zeros((1, state.jobs.shape[1] + known), np.int64),
+            early=np.zeros((1, amounts), np.int64),
+            asked=np.zeros((1, amounts), np.int64),
             group=group,
             blocked=np.zeros(int(group.max(initial=0)) + 1 + known, np.int64),
             limits=limits,

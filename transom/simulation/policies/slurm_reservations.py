@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +13,18 @@ from transom.errors import SpecError
 from transom.models.arrays import BoolArray, IntArray
 from transom.simulation.passes.slurm_reservations import NONE, ORDINARY, Reserved
 from transom.traces.job_facts import JobFacts
+from transom.traces.partitions import PREFIX
+from transom.traces.records.hostlist import hosts
 from transom.traces.records.slurm_text.limits import Association, Key, chain
 from transom.traces.records.slurm_text.reservations import SlurmReservation
+from transom.traces.trace_file import TraceCard
+from transom.traces.workload import Workload
 
 
 def nothing_reserved(jobs: int, amounts: int) -> Reserved:
     """That all nodes are for all jobs; ``amounts`` counts nodes and further resources, one each."""
-    return _reserved((), np.empty((0, 2), np.int64), np.full((jobs, 1), ORDINARY), np.zeros(jobs, np.int64), amounts)
+    nobody, nothing = np.full((jobs, 1), ORDINARY), np.zeros(jobs, np.int64)
+    return _reserved((), [0], np.empty((0, 2), np.int64), nobody, nothing, amounts)
 
 
 def reserved_for(
@@ -27,6 +34,7 @@ def reserved_for(
     nodes: int,
     amounts: int,
     cores: int = 0,
+    partitions: Mapping[int, Collection[str]] = MappingProxyType({}),
 ) -> Reserved:
     """Which jobs may use which nodes.
 
@@ -42,13 +50,14 @@ def reserved_for(
     nodes : of the machine.
     amounts : nodes and further resources, one each.
     cores : of a node that jobs share; single nodes are then reserved, the highest ids first. 0: nodes are counted.
+    partitions : the hosts of each amount that counts the nodes of partitions, by its number.
 
     Raises
     ------
     SpecError : more nodes are reserved at an instant than the machine has.
     """
     known = tuple(sorted(reservations, key=lambda each: (each.begin, each.name)))
-    changes = _changes(known, nodes)
+    changes = _changes(known, nodes, list(partitions.values()))
     named = any(kind.reservation for kind in facts.kinds)
     choices, last = [], []
     for kind in facts.kinds:
@@ -66,11 +75,76 @@ def reserved_for(
     if cores:
         changes[:, 1:] *= cores
     single = _nodes(known, nodes) if cores else np.empty((len(known), 0), bool)
-    return _reserved(known, changes, table[facts.of], np.array(last, np.int64)[facts.of], amounts, single)
+    last_of, counts = np.array(last, np.int64)[facts.of], [0, *partitions]
+    return _reserved(known, counts, changes, table[facts.of], last_of, amounts, single)
+
+
+def hosts_of_partitions(workload: Workload, card: TraceCard) -> dict[int, frozenset[str]]:
+    """The hosts of each amount of a machine that counts the nodes of partitions, by its number; nodes are 0.
+
+    Raises
+    ------
+    SpecError : the trace does not say which nodes a partition has.
+    """
+    names, found = list(card.partitions), dict[int, frozenset[str]]()
+    for r, resource in enumerate(workload.cluster.resources):
+        if resource.startswith(PREFIX):
+            uses, numbers = workload.jobs.demand[:, r] > 0, workload.origin.partition
+            used = [resource.removeprefix(PREFIX)]
+            if numbers is not None:
+                used = [names[number - 1] for number in np.unique(numbers[uses]).tolist() if 0 < number <= len(names)]
+            found[1 + r] = frozenset().union(*(_hosts(card, name) for name in used))
+    return found
+
+
+def hosts_of_all(card: TraceCard) -> dict[str, None]:
+    """The hosts of all partitions of which the trace says which nodes they have, each once."""
+    return dict.fromkeys(host for each in card.partitions.values() for host in _listed(each))
+
+
+def _hosts(card: TraceCard, name: str) -> frozenset[str]:
+    stated = card.partitions.get(name, {})
+    made = frozenset(_listed(stated))
+    if len(made) != stated.get("nodes"):
+        raise SpecError(
+            f"slurm-backfill: reservations need to know which nodes partition {name!r} has, and the trace does not say "
+            "(transom import --conf does, --merge-partitions makes one machine)"
+        )
+    return made
+
+
+def _listed(partition: Mapping[str, Any]) -> list[str]:
+    try:
+        return hosts(str(partition.get("node_list", "")))
+    except ValueError:  # no list of hosts
+        return []
+
+
+def on_hosts_of(
+    reservations: Sequence[SlurmReservation], known: Collection[str], nodes: int
+) -> tuple[SlurmReservation, ...]:
+    """Reservations of hosts that partitions have; one of the whole machine that names none has all of them.
+
+    Raises
+    ------
+    SpecError : it is not known whose nodes a reservation takes.
+    """
+    made = []
+    for each in reservations:
+        if set(known).isdisjoint(each.hosts):
+            if len(each.hosts) < nodes:
+                raise SpecError(
+                    f"slurm-backfill: reservation {each.name!r} names no node of a partition: whose nodes it takes is "
+                    "not known (--merge-partitions makes one machine)"
+                )
+            each = each._replace(hosts=(*known, *each.hosts[len(known) :]))
+        made.append(each)
+    return tuple(made)
 
 
 def _reserved(
     known: Sequence[SlurmReservation],
+    counts: Sequence[int],
     changes: IntArray,
     choices: IntArray,
     last: IntArray,
@@ -80,12 +154,13 @@ def _reserved(
     ends = [each.end for each in known]
     before = [[_beats(other, one) for one in known] for other in known]
     return Reserved(
+        np.array(counts, np.int64),
         np.ascontiguousarray(changes),
         np.array(ends, np.int64),
         np.ascontiguousarray(choices, np.int64),
         np.ascontiguousarray(last),
         np.full(len(choices), ORDINARY, np.int64),
-        np.zeros(amounts + len(ends), np.int64),
+        np.zeros(amounts + len(ends) * len(counts), np.int64),
         np.array([each.begin for each in known], np.int64),
         np.empty((len(known), 0), bool) if single is None else single,
         np.array(before, bool).reshape(len(known), len(known)),
@@ -110,26 +185,34 @@ def _nodes(known: Sequence[SlurmReservation], nodes: int) -> BoolArray:
     return found
 
 
-def _changes(known: Sequence[SlurmReservation], nodes: int) -> IntArray:
-    """Rows of an instant [s], by how much the nodes for all change then, and those of each reservation."""
+def _changes(known: Sequence[SlurmReservation], nodes: int, partitions: Sequence[Collection[str]] = ()) -> IntArray:
+    """Rows of an instant [s], by how much the nodes for all change then, and those of each reservation.
+
+    Each is a number of nodes, then numbers of nodes of partitions.
+    """
     of = [set(each.hosts) for each in known]
+    hosts_of = [set(each) for each in partitions]
+
+    def counted(hosts: set[str]) -> list[int]:
+        return [len(hosts), *(len(hosts & each) for each in hosts_of)]
+
     rows: list[list[int]] = []
-    before = [0] * (1 + len(known))
+    before = [0] * ((1 + len(known)) * (1 + len(partitions)))
     for time in sorted({time for each in known for time in (each.begin, each.end)}):
         active = [k for k, each in enumerate(known) if each.begin <= time < each.end]
-        reserved = len(set[str]().union(*(of[k] for k in active)))
-        if reserved > nodes:
+        reserved = set[str]().union(*(of[k] for k in active))
+        if len(reserved) > nodes:
             raise SpecError(
-                f"slurm-backfill: {known[active[-1]].name!r} and other reservations of {time} s take {reserved} nodes, "
-                f"the machine has {nodes}"
+                f"slurm-backfill: {known[active[-1]].name!r} and other reservations of {time} s take {len(reserved)} "
+                f"nodes, the machine has {nodes}"
             )
-        levels = [-reserved, *[0] * len(known)]
-        for k in active:
+        levels = [-count for count in counted(reserved)]
+        for k in range(len(known)):
             others = (of[o] for o in active if o != k and _beats(known[o], known[k]))
-            levels[1 + k] = len(of[k].difference(*others))
+            levels += counted(of[k].difference(*others) if k in active else set())
         rows.append([time, *(level - old for level, old in zip(levels, before, strict=True))])
         before = levels
-    return np.array(rows, np.int64).reshape(len(rows), 2 + len(known))
+    return np.array(rows, np.int64).reshape(len(rows), 1 + len(before))
 
 
 def _beats(other: SlurmReservation, one: SlurmReservation) -> bool:

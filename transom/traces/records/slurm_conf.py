@@ -10,7 +10,7 @@ from typing import Any
 
 from transom._system.wording import counted
 from transom.errors import TraceError
-from transom.traces.records.hostlist import hosts
+from transom.traces.records.hostlist import compressed, hosts
 from transom.traces.records.importing import Site
 from transom.traces.records.slurm_text.documents import decoded, json_records
 from transom.traces.records.slurm_text.tokens import (
@@ -112,6 +112,8 @@ def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
             named = [host for part in _hosts(each, listed) for host in sets.get(part, (part,))]
             members[name] = [host for host in dict.fromkeys(named) if host not in future]
         partitions[name] = _limits(each) | _sizes(members.get(name, ()), nodes)
+        if members.get(name, []) not in ([], _hosts(each, listed)):  # ALL, sets of nodes, nodes in state FUTURE
+            partitions[name]["node_list"] = compressed(members[name])
         for size, key in (("nodes", "totalnodes"), ("cores", "totalcpus")):
             stated = count(each.get(key, ""))
             if partitions[name].get(size, 0) <= 0 and stated is not None and stated > 0:
