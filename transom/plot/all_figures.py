@@ -89,8 +89,8 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
 
     A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
     cost; a Gantt chart per policy. Beyond a week: the weeks, and instead of the Gantt chart
-    :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week, the seven days in which jobs
-    that wait or run under the first policy ask for most nodes.
+    :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week, the seven days in which most
+    nodes are in use under the first policy.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
         yield f"gantt_{name}", bands(schedule) if long else gantt(schedule, runs)
         if long:
             figure = gantt(schedule, runs, *week)
-            text = f"{figure.axes[0].get_xlabel()}: the seven days in which most nodes are asked for"
+            text = f"{figure.axes[0].get_xlabel()}: the seven days in which most nodes are in use"
             figure.axes[0].set_xlabel(text if len(schedules) == 1 else f"{text} under {shortened(schedules[0].policy)}")
             yield f"gantt_week_{name}", figure
 

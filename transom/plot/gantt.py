@@ -26,7 +26,7 @@ from transom.plot.style import (
 )
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
-from transom.simulation.output.breakdowns import Intervals, busy_seconds
+from transom.simulation.output.breakdowns import busy_seconds, used_nodes
 from transom.simulation.output.metrics import WEEK, span
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ def gantt(
 
 
 def busiest(schedule: Schedule, seconds: int = WEEK) -> tuple[int, int]:
-    """The span of a given length [s] in which jobs that wait or run ask for most nodes; it begins after whole days."""
+    """The span of a given length [s] in which most nodes are in use; it begins after whole days."""
     first, last = span(schedule)
     # Of a span of centuries, a coarser piece will do.
     day = max(1, seconds // 7) * max(1, (last - first) // (seconds * 10_000))
     edges = np.arange(first, max(last, first + 1) + day, day)
-    asked = busy_seconds(Intervals(schedule.jobs.submit, schedule.end, schedule.jobs.nodes), edges)
-    best = int(sliding_window_view(asked, min(7, len(asked))).sum(axis=1).argmax())
+    used = busy_seconds(used_nodes(schedule), edges)
+    best = int(sliding_window_view(used, min(7, len(used))).sum(axis=1).argmax())
     return int(edges[best]), int(min(edges[best] + 7 * day, last))
 
 
