@@ -178,6 +178,7 @@ def replay_under(rules: ForeignRules, workload: Workload, policy: Policy, title:
         decisions=dict(zip(COLUMNS, outcome.log, strict=True)),
         rules=rules.stated,
         diagnostics=workload.diagnostics,
+        logged=workload.origin.started,
         epoch=workload.origin.epoch,
     )
 

@@ -227,7 +227,9 @@ def stand(wrong: list[str]) -> None:
 
 def _card(workload: Workload, run: Run) -> dict[str, Any]:
     card = {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run)}
+    started = workload.origin.started
     card["epoch"] = workload.origin.epoch
+    card["logged"] = None if started is None else blake2b(started.tobytes(), digest_size=8).hexdigest()
     if run.allocator is not None:
         card["allocator"] = asdict(run.allocator)
     if run.rules != "textbook":

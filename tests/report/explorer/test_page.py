@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from transom.report.assembly import joined
 from transom.report.explorer import page
 from transom.report.explorer.compact import packed
 from transom.report.explorer.page import explorer
+from transom.simulation.runs import Run, replay
 
 
 def unpacked(text: str) -> list[int]:
@@ -172,3 +174,16 @@ def test_a_trace_without_a_begin_has_no_dates(out: Path, tmp_path: Path) -> None
     data = embedded(tmp_path / "page.html")
     assert (data["epoch"], data["resources"], data["without"], data["policies"][0]["outages"]) == (None, [], "", None)
     assert "Times count from the first submission." in (tmp_path / "page.html").read_text()
+
+
+def test_what_the_log_states_stands_beside_policies(tmp_path: Path) -> None:
+    plain = of_partitions()
+    started = np.where(np.arange(len(plain)) % 9 == 0, -1, plain.jobs.submit + 600)
+    workload = replace(plain, origin=replace(plain.origin, started=started))
+    schedule, _ = replay(workload, Run("fcfs-easy", "fcfs-easy"), tmp_path / "out")
+    assert run(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html"), "-q"]) == 0
+    assert unpacked(embedded(tmp_path / "page.html")["logged"]) == np.where(started < 0, -1, 600).tolist()
+    page = (tmp_path / "page.html").read_text()
+    replayed = schedule.wait[started >= 0].mean()
+    assert '<tr><th scope="row">as logged</th><td class="number">' in page
+    assert f"misses the logged mean wait by {abs(replayed - 600) / 600 * 100:,.0f} % (" in page

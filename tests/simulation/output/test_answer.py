@@ -14,6 +14,7 @@ import pytest
 from transom.cli import run
 from transom.models import Cluster, Job, JobTable
 from transom.simulation.output.answer import Repetition, compare
+from transom.simulation.output.as_logged import ReplayError, WaitError
 from transom.simulation.output.job_groups import groupings
 from transom.simulation.output.sentences import answer
 from transom.traces import read_swf
@@ -47,7 +48,8 @@ def test_the_sentence_of_a_gain() -> None:
          "shrunk from 2 h to 1 h"),
         ((3600, 7200), (3600, 7200), "left the mean wait as it is (60 min); the longest wait would have stayed at 2 h"),
         ((0, 0), (30, 30), "raised the mean wait from 0 s to 30 s; the longest wait would have grown from 0 s to 30 s"),
-        ((36000, 7200), (35999, 7200), "cut the mean wait by less than 1 % (10 h to 10 h)"),
+        ((36000, 7200), (35700, 7199), "left the mean wait about the same (10.0 h to 9.9 h); the longest wait would "
+         "have stayed about the same, 2.0 h"),
         ((36000, 7200), (36, 7200), "cut the mean wait by more than 99 % (10 h to 36 s)"),
     ],
 )  # fmt: skip
@@ -102,8 +104,8 @@ def test_one_policy_gets_plain_figures() -> None:
     [
         ((90, 60), "cut the mean wait by 40 % (100 s to 60 s; 10 to 40 %)"),
         ((60, 60), "cut the mean wait by 40 % (100 s to 60 s; 40 %)"),
-        ((99, 103), "cut the mean wait by 40 % (100 s to 60 s; from 1 % less to 3 % more)"),
-        ((110, 120), "cut the mean wait by 40 % (100 s to 60 s; 10 to 20 % more)"),
+        ((99, 103), "left the mean wait about the same (100 s to 60 s; from 1 % less to 3 % more)"),
+        ((110, 120), "left the mean wait about the same (100 s to 60 s; 10 to 20 % more)"),
     ],
 )
 def test_ranges_are_of_differences_copy_by_copy(means: tuple[int, int], words: str) -> None:
@@ -122,9 +124,57 @@ def test_a_group_counts_only_if_all_copies_agree() -> None:
         "By size of the job, of 3 classes 1 would have waited less and 2 longer; greatest gain: 1 node (5 jobs, mean "
         "wait 100 s to 50 s); greatest loss: 2-4 nodes (2 jobs, mean wait 1.7 min to 2.5 min)."
     )
-    assert "1 would have waited less and 1 longer" in said(before, after, copies=[[before], [other]], jitter=5)[1]
+    assert (
+        "1 would have waited less, 1 longer and 1 about the same"
+        in said(before, after, copies=[[before], [other]], jitter=5)[1]
+    )
     (found,) = [each for each in compare("p", before, after, [(before, other)]).groups["size"] if each.jobs == 2]
     assert (found.change.difference, found.change.lowest, found.change.highest) == (50.0, 90.0, 90.0)
+
+
+@pytest.mark.fast
+def test_a_change_within_noise_is_about_the_same() -> None:
+    before = replay(4000, users={"1": 4363.0, "2": 0.0}, partition={"batch": (9, 4363.0), "debug": (1, 50.0)})
+    after = replay(3000, users={"1": 4361.1, "2": 0.9}, partition={"batch": (9, 4361.1), "debug": (1, 40.0)})
+    told = said(before, after)
+    assert "; none of 2 users would have waited longer; " in told[0]
+    assert told[1].startswith(
+        "By partition, of 2 partitions 1 would have waited less, none longer and 1 about the same;"
+    )
+    (found,) = answer(["a", "b"], [before, after]).facts["policies"]
+    assert found["users"] == {"known": 2, "longer": 0, "shorter": 0, "same": 2, "fewest": None, "most": None}
+
+
+@pytest.mark.fast
+def test_a_change_within_the_error_of_the_replay_says_nothing_about_the_cluster() -> None:
+    before = replay(3600, partition={"batch": (5, 3600.0), "debug": (5, 3600.0), "big": (1, 3600.0)})
+    after = replay(3240, partition={"batch": (5, 3240.0), "debug": (5, 3240.0), "big": (1, 3240.0)})
+    partitions = {"batch": WaitError(5, 1000.0, 1050.0), "debug": WaitError(5, 1000.0, 1500.0)}
+
+    def told(replayed: float, logged: float = 4000.0) -> list[str]:
+        error = ReplayError("today", WaitError(10, logged, replayed), partitions)
+        return answer(["old", "new"], [before, after], error=error).sentences
+
+    close = told(3800.0)
+    assert close[0].startswith(
+        "new instead of old would have cut the mean wait by 10 % (60 min to 54 min; replay error 5 %);"
+    )
+    assert close[1] == (
+        "The replay of today misses the logged mean wait by 5 % (67 min logged, 63 min replayed): differences below "
+        "5 % say nothing about this cluster."
+    )
+    assert (
+        "of 3 partitions 2 would have waited less, none longer and 1 about the same; greatest gain: batch" in close[2]
+    )
+    far = told(8000.0)
+    assert (
+        "left the mean wait about the same, as far as this replay can tell (60 min to 54 min; replay error 100 %)"
+        in far[0]
+    )
+    assert "of 3 partitions 1 would have waited less, none longer and 2 about the same" in far[2]
+    assert "differences below 1 % say nothing" in told(4000.0)[1]
+    assert told(10.0, 0.0)[1] == "By the log nobody waited: it cannot tell policies apart."
+    assert "by 10 % (60 min to 54 min);" in told(10.0, 0.0)[0]
 
 
 @pytest.mark.fast
@@ -173,7 +223,8 @@ def test_facts_equal_a_recount_of_the_recorded_jobs(
     both = waits[0].select("job_id", "user", "wait", "nodes").join(waits[1].select("job_id", after="wait"), "job_id")
     users = both.group_by("user").agg(pl.col("wait", "after").mean())
     assert policy["users"]["known"] == len(users) == told["users"]
-    assert policy["users"]["longer"] == (users["after"] > users["wait"]).sum() > 0
+    more = users["after"] - users["wait"]
+    assert policy["users"]["longer"] == (more >= (users["wait"] / 100).clip(1)).sum() > 0
     assert policy["users"]["longer"] + policy["users"]["shorter"] + policy["users"]["same"] == len(users)
     logged = read_swf(trace)
     group = dict(zip(logged.jobs.id.tolist(), logged.origin.group.tolist(), strict=True))

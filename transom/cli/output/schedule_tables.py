@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from transom.cli.output.console import number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
+    from transom.simulation.output.as_logged import Logged
     from transom.simulation.output.job_groups import Grouping
     from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
@@ -72,8 +74,11 @@ def print_summaries(
     summaries: list[dict[str, float]],
     repeated: list[list[dict[str, float]]],
     over: str = "repetition",
+    logged: dict[str, float] | None = None,
 ) -> None:
-    """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations."""
+    """One row per run: its figures, or where there are repetitions (``over``: of what) their means and deviations;
+    before them the figures by the log where it tells any."""
+    from transom.simulation.output.as_logged import AS_LOGGED
     from transom.simulation.output.metrics import aggregate
 
     def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
@@ -81,6 +86,10 @@ def print_summaries(
             return number(one[name] / unit, digits)
         mean, deviation = aggregate(many)[name]
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
+
+    labels = [run.label for run in runs]
+    if logged is not None:
+        labels, summaries, repeated = [AS_LOGGED, *labels], [logged, *summaries], [[], *repeated]
 
     def values(name: str) -> list[float]:
         return [aggregate(many)[name][0] if many else one[name] for one, many in zip(summaries, repeated, strict=True)]
@@ -95,10 +104,10 @@ def print_summaries(
             further = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
             columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in further}
     rows = [
-        [run.label, *(cell(*column, one, many) for column in columns.values())]
-        for run, one, many in zip(runs, summaries, repeated, strict=True)
+        [label, *(cell(*column, one, many) for column in columns.values())]
+        for label, one, many in zip(labels, summaries, repeated, strict=True)
     ]
-    means = f"; mean ± deviation over {counted(len(repeated[0]), over)}" if repeated[0] else ""
+    means = f"; mean ± deviation over {counted(len(repeated[-1]), over)}" if repeated[-1] else ""
     print_table(title + means, ["policy", *columns], rows)
     _print_clocks(runs)
 
@@ -139,26 +148,38 @@ def check_kinds(kinds: Iterable[By], groups: Mapping[str, Grouping]) -> None:
 
 
 def print_breakdown(
-    title: str, kind: By, runs: list[Run], schedules: list[Schedule], trim: Trim, groups: Mapping[str, Grouping]
+    title: str,
+    kind: By,
+    runs: list[Run],
+    schedules: list[Schedule],
+    trim: Trim,
+    groups: Mapping[str, Grouping],
+    logged: Logged | None = None,
 ) -> None:
-    """One row per run and mode, size class, week, partition, account or user."""
-    parts = [_breakdown(schedule, trim, groups, kind) for schedule in schedules]
-    if kind in GROUPED and len(parts[0]) > _SHOWN:
-        remark(f"by {kind}: the {_SHOWN} with the most node-hours of {len(parts[0]):,}; --json has all")
-        parts = [dict(list(part.items())[:_SHOWN]) for part in parts]
-    shown = [group for part in parts for group in part.values()]
+    """One row per run and mode, size class, week, partition, account or user; before them those by the log."""
+    from transom.simulation.output.as_logged import AS_LOGGED
+
+    labels, parts = [run.label for run in runs], [_breakdown(schedule, trim, groups, kind) for schedule in schedules]
+    if logged is not None and kind is not By.MODE:  # which the log does not tell
+        labels, parts = [AS_LOGGED, *labels], [_breakdown(*logged[:2], groups, kind), *parts]
+    if kind in GROUPED and len(parts[-1]) > _SHOWN:
+        remark(f"by {kind}: the {_SHOWN} with the most node-hours of {len(parts[-1]):,}; --json has all")
+        shown = list(parts[-1])[:_SHOWN]
+        parts = [{name: part[name] for name in shown if name in part} for part in parts]
+    every = [group for part in parts for group in part.values()]
     mean, most = (
-        column_unit((each[name] for each in shown), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
+        column_unit((each[name] for each in every), digits) for name, digits in (("mean_wait", 2), ("max_wait", 1))
     )
     rows = []
     zero = schedules[0].epoch if kind is By.WEEK else None
-    for run, part in zip(runs, parts, strict=True):
+    hop_names = [name for name in _HOPS if any(name in group for group in every)]
+    for run, part in zip(labels, parts, strict=True):
         for label, group in part.items():
             label = label if zero is None else day(zero + group["start"])
             shares = [number(100 * group["job_share"], 2), number(100 * group["node_hour_share"], 2)]
             waits = [number(group["mean_wait"] / mean[1]), number(group["max_wait"] / most[1], 1)]
-            hops = [number(group[name], digits) for name, digits in _HOPS.items() if name in group]
-            rows.append([run.label, label, str(group["jobs"]), *shares, *waits, *hops])
+            hops = [number(group.get(name, math.nan), _HOPS[name]) for name in hop_names]
+            rows.append([run, label, str(group["jobs"]), *shares, *waits, *hops])
     columns = [
         "policy",
         str(kind) if zero is None else "week from",
@@ -168,8 +189,7 @@ def print_breakdown(
         f"mean wait [{mean[0]}]",
         f"max wait [{most[0]}]",
     ]
-    if rows and len(rows[0]) > len(columns):
-        columns += list(_HOP_COLUMNS)
+    columns += list(_HOP_COLUMNS) if hop_names else []
     print_table(title, columns, rows)
     _print_clocks(runs)
 

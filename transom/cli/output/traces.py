@@ -77,6 +77,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     figures : what is said of the schedules.
     """
     from transom.simulation.output.answer import Repetition, identical
+    from transom.simulation.output.as_logged import as_logged, replay_error
     from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import summary
     from transom.simulation.output.sentences import answer
@@ -122,7 +123,8 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     schedules, own = [each.schedule for each in found[: len(runs)]], [each.own for each in found]
     copies = [each.copies for each in found]
     labels = [run.label for run in compared]
-    said = answer(labels[: len(runs)], own[: len(runs)], copies[: len(runs)] if repeats else [], jitter)
+    logged, error = as_logged(schedules[0], trim), replay_error(labels[0], schedules[0], groups, trim)
+    said = answer(labels[: len(runs)], own[: len(runs)], copies[: len(runs)] if repeats else [], jitter, error)
     print_cards(cards, asked.json)
     drawn: list[Path] = []
     if asked.pictures:
@@ -135,6 +137,10 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
             for run, each in zip(runs, found, strict=True)
         ]
         facts = {"answer": said.facts, "policies": policies, "figures": [str(path) for path in drawn]}
+        if logged is not None:
+            parts = breakdowns_of(logged.schedule, logged.trim, groups, by)
+            del parts[By.MODE.value]  # which the log does not tell
+            facts["logged"] = {"metrics": logged.figures(own[0].figures, tau), "by": parts}
         print_json(_facts(traced, schedules[0].rules) | facts)
         return
     for k in range(len(runs), len(compared)):
@@ -146,10 +152,11 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
         title += f", with outages, jobs on them {_BECOME[traced.outages.on_failure]}"
     # A deviation of repetitions that are all alike would say how much is noise.
     shown = [[] if not jitter and identical(own, copies) else [each.figures for each in listed] for listed in copies]
-    print_summaries(remarked(title, workload), compared, [each.figures for each in own], shown)
+    by_log = None if logged is None else logged.figures(own[0].figures, tau)
+    print_summaries(remarked(title, workload), compared, [each.figures for each in own], shown, logged=by_log)
     for kind in by:
         title = remarked(f"by {kind}, {schedules[0].rules} events", workload)
-        print_breakdown(title, kind, runs, schedules, trim, groups)
+        print_breakdown(title, kind, runs, schedules, trim, groups, logged)
     for run, schedule in zip(runs, schedules, strict=True):
         if limited := limits_line(schedule):
             note(limited)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from transom.report.explorer.compact import packed
 from transom.report.explorer.recorded import Recorded, answered, read_recorded
 from transom.simulation.core.outage_log import OUTAGE_COLUMNS, OUTAGE_KINDS, OutageLog
 from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.as_logged import AS_LOGGED, as_logged
 from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
 from transom.traces.partitions import PREFIX
@@ -89,9 +91,11 @@ def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
 
 
 def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
-    """Headings with their meanings, and a row of figures per policy."""
-    figures = [summary(each.schedule) for each in recorded]
-    units = dict(_FIGURES)
+    """Headings with their meanings, and a row of figures per policy, before them one by the log where it tells any."""
+    rows = {each.label: summary(each.schedule) for each in recorded}
+    if (logged := as_logged(recorded[0].schedule)) is not None:
+        rows = {AS_LOGGED: logged.figures((*_WAITS, *_FIGURES)), **rows}
+    figures, units = list(rows.values()), dict(_FIGURES)
     for name in _WAITS:
         unit, seconds = column_unit((each[name] for each in figures), 2)
         units[name] = (seconds, unit)
@@ -99,8 +103,10 @@ def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[
     heads = [
         (f"{name.replace('_', ' ')} [{units[name][1]}]".replace(" []", ""), METRICS[name].description) for name in names
     ]
-    cells = [[f"{each[name] / units[name][0]:,.2f}" for name in names] for each in figures]
-    return heads, [(each.label, row) for each, row in zip(recorded, cells, strict=True)]
+    cells = [
+        ["–" if isnan(each[name]) else f"{each[name] / units[name][0]:,.2f}" for name in names] for each in figures
+    ]
+    return heads, list(zip(rows, cells, strict=True))
 
 
 class Line(NamedTuple):
@@ -147,6 +153,7 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch
         "parents": [packed(np.array(column, np.int64)) for column in (zip(*pairs, strict=True) if pairs else ((), ()))],
         "epoch": epoch,
         "resources": _resources(schedule),
+        "logged": None if schedule.logged is None else packed(np.maximum(schedule.logged - jobs.submit, -1)),
         "modes": MODES,
         "refused": _refused(recorded),
         "without": "The page's replay has no outages." if any(each.schedule.outages for each in recorded) else "",

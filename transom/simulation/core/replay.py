@@ -191,6 +191,7 @@ class Replay:
             order=jobs[:, events.ORDER],
             decisions=decisions,
             diagnostics=self.workload.diagnostics,
+            logged=self.workload.origin.started,
             epoch=self.workload.origin.epoch,
         )
 

@@ -83,6 +83,8 @@ class Schedule(Frozen):
     spread : hop cost, leaf switches and pods of each job on a cluster with a topology; otherwise None.
     runs : the nodes of each job, if the replay assigned them; neither compared nor part of the digest.
     diagnostics : warnings about the workload, such as perfect estimates; likewise.
+    logged : when each job started by the log that it comes from [s], -1 where unknown, shape ``(jobs,)``; None where
+        the log says so of no job; likewise.
     epoch : the Unix time of 0 s on the trace's clock, None where that is not known; likewise.
     outages : outages and interrupted attempts; None in replays without outages; likewise. Starts, ends and
         modes are those of each job's last attempt.
@@ -101,6 +103,7 @@ class Schedule(Frozen):
     spread: Spread | None = None
     runs: NodeRuns | None = field(default=None, compare=False)
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
+    logged: IntArray | None = field(default=None, compare=False)
     epoch: int | None = field(default=None, compare=False)
     outages: OutageLog | None = field(default=None, compare=False)
 
@@ -108,6 +111,9 @@ class Schedule(Frozen):
         for name in ("start", "end", "mode", "order"):
             array = frozen_ints(getattr(self, name), f"schedule: {name}", (len(self.jobs),))
             object.__setattr__(self, name, array)
+        if self.logged is not None:
+            logged = frozen_ints(self.logged, "schedule: logged", (len(self.jobs),))
+            object.__setattr__(self, "logged", logged)
         columns = {name: np.array(column) for name, column in self.decisions.items()}
         if len({len(column) for column in columns.values()}) > 1:
             raise ModelError("schedule: the columns of decisions differ in length")
@@ -141,6 +147,7 @@ class Schedule(Frozen):
 
         jobs = self.jobs.to_frame(self.cluster.resources)
         more = {"start": self.start, "end": self.end, "mode": pl.Series(MODES).gather(self.mode), "order": self.order}
+        more |= {} if self.logged is None else {"logged_start": self.logged}
         spread = {} if self.spread is None else {name: getattr(self.spread, name) for name in SPREAD}
         first = ("job_id", "submit", "start", "end", "nodes", "walltime", "mode", "user", "priority", "order", *spread)
         frame = jobs.with_columns(pl.Series(name, column) for name, column in {**more, **spread}.items())

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from math import isnan
 from typing import Any, NamedTuple
 
+NOISE = 0.01
+"""A smaller change of a waiting time, relative to what it was, is none; nor is one below a second."""
+
 Waits = dict[str, dict[str, tuple[int, float]]]
 """Number of jobs and mean wait [s] by kind of groups and by group (:mod:`~transom.simulation.output.job_groups`)."""
 
@@ -46,10 +49,16 @@ class Change(NamedTuple):
         """The difference over the wait under the first policy."""
         return self.difference / self.baseline if self.baseline else None
 
-    @property
-    def sign(self) -> int:
-        """1 if all copies agree that the wait grows, -1 if all agree that it shrinks, 0 if they do not agree."""
+    def sign(self, error: float = 0.0) -> int:
+        """1 if the wait grows and -1 if it shrinks; 0 where copies do not agree, or that is within noise or error.
+
+        Parameters
+        ----------
+        error : of the replays, relative to the wait under the first policy.
+        """
         seen = [self.difference, *(each for each in (self.lowest, self.highest) if each is not None)]
+        if not differs(self.baseline, self.value, error):
+            return 0
         return 1 if min(seen) > 0 else -1 if max(seen) < 0 else 0
 
     def document(self) -> dict[str, float | None]:
@@ -57,8 +66,13 @@ class Change(NamedTuple):
         return {**self._asdict(), "difference": self.difference, "relative": self.relative}
 
 
+def differs(before: float, after: float, error: float = 0.0) -> bool:
+    """Whether waiting times [s] differ by at least a second, :data:`NOISE` and the error of the replays."""
+    return abs(after - before) >= max(1.0, max(NOISE, error) * before)
+
+
 class Users(NamedTuple):
-    """How many users wait longer, shorter and the same in the mean over their jobs; ``fewest`` and ``most`` wait
+    """How many users wait longer, shorter and about the same in the mean over their jobs; ``fewest`` and ``most`` wait
     longer in a copy, None without copies."""
 
     known: int
@@ -163,9 +177,8 @@ def _users(baseline: Repetition, value: Repetition, copies: Sequence[tuple[Repet
 
     def counted(before: Repetition, after: Repetition) -> tuple[int, int, int]:
         waits = after.waits["user"]
-        differences = [waits[user][1] - wait for user, (_, wait) in before.waits["user"].items()]
-        longer, shorter = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
-        return longer, shorter, len(differences) - longer - shorter
+        signs = [Change(wait, waits[user][1]).sign() for user, (_, wait) in before.waits["user"].items()]
+        return signs.count(1), signs.count(-1), signs.count(0)
 
     counts = [counted(before, after)[0] for before, after in copies]
     known = len(baseline.waits["user"])

@@ -8,7 +8,7 @@ With :math:`s_j, b_j, e_j` submission, start and end of job :math:`j`, :math:`n_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple, Protocol
 
@@ -225,6 +225,7 @@ class Trim:
     head_seconds, tail_seconds : jobs submitted so soon after the first or so late before the last
         submission do not count [s], >= 0.
     head_fraction, tail_fraction : shares of the jobs, by submission, that do not count, >= 0.
+    among : which jobs may count at all, shape ``(jobs,)``; all by default.
 
     Raises
     ------
@@ -235,6 +236,7 @@ class Trim:
     tail_seconds: float = 0.0
     head_fraction: float = 0.0
     tail_fraction: float = 0.0
+    among: BoolArray | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("head_seconds", "tail_seconds", "head_fraction", "tail_fraction"):
@@ -255,10 +257,10 @@ class Trim:
         kept: BoolArray = (submit - submit[0] >= self.head_seconds) & (submit[-1] - submit >= self.tail_seconds)
         kept[: int(self.head_fraction * count)] = False
         kept[count - int(self.tail_fraction * count) :] = False
-        return kept
+        return kept if self.among is None else kept & self.among
 
 
-def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> dict[str, float]:
+def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None, own: bool = True) -> dict[str, float]:
     """The figures of :data:`METRICS`, by name and in that order; then those of :data:`HOP_METRICS` with a topology, and
     `utilisation_NAME` and `utilisation_submitting_NAME` of each further resource, those of :data:`OUTAGE_METRICS` with
     outages and those of :func:`own_metrics`.
@@ -269,6 +271,7 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
     tau : bound of the slowdowns [s], > 0.
     trim : which jobs do not count; utilisation and makespan are then those from the first
         submission of the jobs that count to their last end or submission.
+    own : whether those of other packages are among them.
 
     Returns
     -------
@@ -319,7 +322,8 @@ def summary(schedule: Schedule, tau: float = TAU, trim: Trim | None = None) -> d
             figures[f"utilisation{tail}_{name}"] = utilisation(schedule, first, until, name)
     if schedule.outages is not None:
         figures |= _outage_figures(schedule, schedule.outages)
-    figures |= {name: metric(schedule, kept) for name, metric in own_metrics().items()}
+    if own:
+        figures |= {name: metric(schedule, kept) for name, metric in own_metrics().items()}
     return {name: float(figure) for name, figure in figures.items()}
 
 

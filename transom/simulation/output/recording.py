@@ -2,10 +2,10 @@
 
 ``jobs.parquet`` holds one row per job by (submission, id): ``job_id, submit, start, end, nodes,
 node_ids, walltime, mode, user, priority, order``, then ``hop_cost``, ``leaves`` and ``pods`` on a
-cluster with a topology, ``demand_NAME`` for each further resource and ``depends_on`` where there are
-dependencies, and the columns of :data:`TEXTS` that the trace states; times are seconds on the trace's own clock. What
-the rows alone do not say (policy, machine, rules, versions, digest) is in the file's metadata under the key
-``transom``, as JSON.
+cluster with a topology, ``demand_NAME`` for each further resource, ``depends_on`` where there are dependencies,
+``logged_start`` where the trace states starts (-1: not that of this job), and the columns of :data:`TEXTS` that the
+trace states; times are seconds on the trace's own clock. What the rows alone do not say (policy, machine, rules,
+versions, digest) is in the file's metadata under the key ``transom``, as JSON.
 
 ``decisions.parquet`` holds one row per pass: the columns of the schedule's decisions and, where promises were taken
 down, ``promised_jobs`` and ``promised_starts``, lists of what that pass changed (:class:`Changes`). Replays with
@@ -369,6 +369,7 @@ def _schedule(
         decisions=decisions,
         rules=card["rules"],
         diagnostics=tuple(Diagnostic(**each) for each in card.get("remarks", ())),
+        logged=rows.get("logged_start"),
         epoch=card["details"].get("epoch"),
         spread=None if cluster.topology is None else Spread(*(rows[name] for name in SPREAD)),
     )

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any, NamedTuple
 
 from transom._system.durations import times
-from transom.simulation.output.answer import Change, Comparison, GroupChange, Repetition, Users, compare, identical
+from transom.simulation.output.answer import (
+    NOISE,
+    Change,
+    Comparison,
+    GroupChange,
+    Repetition,
+    Users,
+    compare,
+    differs,
+    identical,
+)
+from transom.simulation.output.as_logged import ReplayError
 
 _HEADS = {
     "partition": ("By partition", "partitions"),
@@ -28,6 +40,7 @@ def answer(
     replays: Sequence[Repetition],
     copies: Sequence[Sequence[Repetition]] = (),
     jitter: int = 0,
+    error: ReplayError | None = None,
 ) -> Answer:
     """What the policies would have done to waiting times; the first one is what the others are compared with.
 
@@ -37,15 +50,16 @@ def answer(
     replays : the replay of the trace under each of them.
     copies : replays of jittered copies under each of them, the same copies for all; empty without copies.
     jitter : submissions of a copy moved by up to so much [s].
+    error : how far the replay of today's policy is from the log, where it states starts.
     """
     first, repeats = replays[0], min(map(len, copies), default=0)
+    same = bool(repeats) and not jitter and identical(replays, copies)
+    ranged = 0 if same else repeats  # a range over identical replays would say how much is noise
     comparisons = [
-        compare(
-            policy, first, replay, list(zip(copies[0][:repeats], copies[i][:repeats], strict=True) if repeats else ())
-        )
+        compare(policy, first, replay, list(zip(copies[0][:ranged], copies[i][:ranged], strict=True) if ranged else ()))
         for i, (policy, replay) in enumerate(zip(policies[1:], replays[1:], strict=True), 1)
     ]
-    plain = [each.figures["mean_wait"] for each in copies[0][:repeats]] if repeats else []
+    plain = [each.figures["mean_wait"] for each in copies[0][:ranged]] if ranged else []
     facts = {
         "baseline": policies[0],
         "mean_wait": first.figures["mean_wait"],
@@ -54,16 +68,15 @@ def answer(
         "users": len(first.waits["user"]) if "user" in first.waits else None,
         "repeats": repeats,
         "jitter": jitter if repeats else None,
+        "today": None if error is None else error.document(),
         "policies": [each.document() for each in comparisons],
     }
-    same = bool(repeats) and not jitter and identical(replays, copies)
-    if same:  # a range over identical replays would say how much is noise
-        comparisons = [compare(policy, first, each) for policy, each in zip(policies[1:], replays[1:], strict=True)]
-        plain = []
-    said = [sentence for each in comparisons for sentence in _compared(policies[0], each)] or _alone(
+    said = [sentence for each in comparisons for sentence in _compared(policies[0], each, error)] or _alone(
         policies[0], first, plain
     )
     waited = not all(map(_nobody_waits, comparisons)) if comparisons else not _idle(first, plain)
+    if error is not None:
+        said.insert(1, _replay_error(error))
     if comparisons and waited and not comparisons[0].users:
         said.append("The trace does not say whose jobs these are.")
     if same:
@@ -85,15 +98,30 @@ def _idle(replay: Repetition, means: Sequence[float]) -> bool:
     return not any((replay.figures["max_wait"], *means))
 
 
-def _compared(baseline: str, comparison: Comparison) -> list[str]:
+def _replay_error(error: ReplayError) -> str:
+    of = error.all_jobs
+    if isnan(of.error):
+        return "By the log nobody waited: it cannot tell policies apart."
+    missed, waits = _percent(of.error), times(of.logged_wait, of.replayed_wait)
+    says = f"differences below {_percent(max(of.error, NOISE))} say nothing about this cluster"
+    between = f"{waits[0]} logged, {waits[1]} replayed"
+    return f"The replay of {error.policy} misses the logged mean wait by {missed} ({between}): {says}."
+
+
+def _compared(baseline: str, comparison: Comparison, error: ReplayError | None) -> list[str]:
     if _nobody_waits(comparison):
         return [f"Under {comparison.policy} as under {baseline} no job would have waited."]
-    parts = [_mean(comparison.mean_wait)]
+    missed = 0.0 if error is None or isnan(error.all_jobs.error) else error.all_jobs.error
+    parts = [_mean(comparison.mean_wait, missed)]
     if comparison.users is not None:
         parts.append(_users(comparison.users))
     parts.append(_longest(comparison.max_wait))
     main = f"{comparison.policy} instead of {baseline} would have {'; '.join(parts)}."
-    groups = ((_HEADS[kind][0], _groups(listed, _HEADS[kind][1])) for kind, listed in comparison.groups.items())
+    partitions = {} if error is None else {name: each.error for name, each in error.partitions.items()}
+    groups = (
+        (_HEADS[kind][0], _groups(listed, _HEADS[kind][1], partitions if kind == "partition" else {}, missed))
+        for kind, listed in comparison.groups.items()
+    )
     return [main, *(f"{head}, {text}." for head, text in groups if text)]
 
 
@@ -112,25 +140,33 @@ def _alone(policy: str, replay: Repetition, means: Sequence[float]) -> list[str]
     return [f"{said}."]
 
 
-def _mean(change: Change) -> str:
+def _mean(change: Change, error: float) -> str:
+    """What becomes of the mean wait; the error of the replays stands beside it where there is any."""
+    missed = f"; replay error {_percent(error)}" if error else ""
     if change.difference == 0:
-        return f"left the mean wait as it is ({times(change.baseline)[0]}{_span(change)})"
+        return f"left the mean wait as it is ({times(change.baseline)[0]}{_span(change)}{missed})"
     both = times(change.baseline, change.value)
+    same = not change.sign(error)
+    inside = f"{both[0]} to {both[1]}{_span(change, turned=same)}{missed}"
+    if not change.sign():
+        return f"left the mean wait about the same ({inside})"
+    if same:
+        return f"left the mean wait about the same, as far as this replay can tell ({inside})"
     verb = "cut" if change.difference < 0 else "raised"
     if change.relative is None:
         return f"{verb} the mean wait from {both[0]} to {both[1]}"
-    return f"{verb} the mean wait by {_percent(change.relative)} ({both[0]} to {both[1]}{_span(change)})"
+    return f"{verb} the mean wait by {_percent(change.relative)} ({inside})"
 
 
-def _span(change: Change) -> str:
-    """The range over copies, after a semicolon; of the main change's direction unless it says otherwise."""
+def _span(change: Change, turned: bool = False) -> str:
+    """The range over copies, after a semicolon; of the main change's direction unless it says another (``turned``)."""
     if change.least is None or change.most is None:
         return ""
     low, high = sorted((change.least, change.most), key=abs)
     if low * high < 0:
         return f"; from {_percent(change.least)} less to {_percent(change.most)} more"
     ends = " to ".join(dict.fromkeys((_percent(low), _percent(high)))).replace(" % to ", " to ")
-    turned = change.difference * (change.least + change.most) <= 0
+    turned = turned or change.difference * (change.least + change.most) <= 0
     return f"; {ends}{(' less' if high < 0 else ' more') if turned and high else ''}"
 
 
@@ -152,26 +188,36 @@ def _longest(change: Change) -> str:
     before, after = times(change.baseline, change.value)
     if change.difference == 0:
         return f"the longest wait would have stayed at {before}"
-    verb = "grown" if change.difference > 0 else "shrunk"
     span = ""
     if change.lowest is not None and change.highest is not None:
         ends = dict.fromkeys(_signed(each) for each in (change.lowest, change.highest))
         span = f" ({' to '.join(ends)})"
+    if not differs(change.baseline, change.value):
+        return f"the longest wait would have stayed about the same, {before}{span}"
+    verb = "grown" if change.difference > 0 else "shrunk"
     return f"the longest wait would have {verb} from {before} to {after}{span}"
 
 
-def _groups(groups: Sequence[GroupChange], many: str) -> str:
-    """How many gain and lose, of those about whom all copies agree, and whose waits change most in total."""
-    gains = [each for each in groups if each.change.sign < 0]
-    losses = [each for each in groups if each.change.sign > 0]
+def _groups(groups: Sequence[GroupChange], many: str, errors: Mapping[str, float], error: float) -> str:
+    """How many gain and lose, of those about whom all copies agree, and whose waits change most in total; within their
+    error, or else that of all jobs, they are about the same."""
+    signs = [each.change.sign(_known(errors.get(each.name), error)) for each in groups]
+    gains = [each for each, sign in zip(groups, signs, strict=True) if sign < 0]
+    losses = [each for each, sign in zip(groups, signs, strict=True) if sign > 0]
     if not gains and not losses:
         return ""
     counts = [f"{len(gains) or 'none'} would have waited less", f"{len(losses) or 'none'} longer"]
+    if len(gains) + len(losses) < len(groups):
+        counts = [f"{counts[0]}, {counts[1]}", f"{len(groups) - len(gains) - len(losses)} about the same"]
     said = [f"of {len(groups)} {many} {' and '.join(counts)}"]
     said += [
         f"greatest {what}: {_who(each)}" for what, users in (("gain", gains), ("loss", losses)) for each in _most(users)
     ]
     return "; ".join(said)
+
+
+def _known(error: float | None, otherwise: float) -> float:
+    return otherwise if error is None or isnan(error) else error
 
 
 def _most(groups: Sequence[GroupChange]) -> list[GroupChange]:

@@ -1,0 +1,136 @@
+"""The starts that a log states, as a schedule of their own: figures of what happened, beside those of replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transom.models.arrays import BoolArray
+from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.job_groups import Grouping
+from transom.simulation.output.metrics import TAU, Trim, summary
+
+AS_LOGGED = "as logged"
+"""What the log is called beside policies."""
+
+_UNTOLD = tuple(f"{what}_{mode}" for what in ("job_share", "node_hour_share", "mean_wait") for mode in MODES)
+_OF_ALL = ("utilisation", "makespan", "throughput")
+_OF_ENDS = tuple(
+    f"{mean}_{what}" for mean in ("mean", "median", "p95") for what in ("response", "slowdown", "bounded_slowdown")
+)
+
+
+class Logged(NamedTuple):
+    """Starts by the log, which jobs count (whose start it states), and how figures begin that it does not tell."""
+
+    schedule: Schedule
+    trim: Trim
+    untold: tuple[str, ...]
+
+    def figures(self, like: Iterable[str], tau: float = TAU) -> dict[str, float]:
+        """Figures of :func:`~transom.simulation.output.metrics.summary` by the log, NaN where it does not tell.
+
+        It does not tell how jobs came to start, nor hop costs, outages and metrics of other packages; utilisation and
+        makespan only if it states the start of every job, and nodes do not go out of service in the replay.
+
+        Parameters
+        ----------
+        like : names of the figures.
+        tau : as of ``summary``.
+        """
+        told = summary(self.schedule, tau, self.trim, own=False)
+        return {name: nan if name.startswith(self.untold) else told.get(name, nan) for name in like}
+
+
+def as_logged(schedule: Schedule, trim: Trim | None = None) -> Logged | None:
+    """What the log of a replayed trace says about the same jobs; None where it states no start.
+
+    Parameters
+    ----------
+    schedule : a replay of the trace.
+    trim : which jobs do not count.
+    """
+    logged, trim = schedule.logged, trim or Trim()
+    if logged is None or not (known := logged >= 0).any():
+        return None
+    untold, out = _UNTOLD, schedule.outages
+    if not known.all() or out is not None:
+        trim, untold = replace(trim, among=known), untold + _OF_ALL
+    if out is not None and len(out.lost):  # these ran shorter in the replay
+        untold += (*_OF_ENDS, "mean_per_processor_slowdown")
+    start = np.where(known, logged, schedule.jobs.submit)
+    order = np.empty(len(start), np.int64)
+    order[np.argsort(start, kind="stable")] = np.arange(len(start))
+    made = replace(
+        schedule,
+        policy=AS_LOGGED,
+        start=start,
+        end=start + schedule.runtime,
+        mode=np.zeros_like(start),
+        order=order,
+        decisions={},
+        spread=None,
+        runs=None,
+        outages=None,
+    )
+    return Logged(made, trim, untold)
+
+
+class WaitError(NamedTuple):
+    """Mean waits [s] by the log and in a replay, of so many jobs whose start is logged."""
+
+    jobs: int
+    logged_wait: float
+    replayed_wait: float
+
+    @property
+    def error(self) -> float:
+        """The distance of both means over that of the log; NaN where nobody waited by the log."""
+        return abs(self.replayed_wait - self.logged_wait) / self.logged_wait if self.logged_wait > 0 else nan
+
+
+class ReplayError(NamedTuple):
+    """How far the replay of a policy is from the log: of all jobs, and of each partition where there are several."""
+
+    policy: str
+    all_jobs: WaitError
+    partitions: Mapping[str, WaitError]
+
+    def document(self) -> dict[str, Any]:
+        """The same in JSON's terms."""
+        found = {name: {**each._asdict(), "error": each.error} for name, each in self.partitions.items()}
+        return {
+            "policy": self.policy,
+            **self.all_jobs._asdict(),
+            "error": self.all_jobs.error,
+            "partitions": found,
+        }
+
+
+def replay_error(
+    policy: str, schedule: Schedule, groups: Mapping[str, Grouping], trim: Trim | None = None
+) -> ReplayError | None:
+    """How far mean waits of a replay are from those of the log; None where it states no start of a job that counts.
+
+    Parameters
+    ----------
+    policy : what to call the policy.
+    schedule : its replay of a trace.
+    groups : of the workload (:func:`~transom.simulation.output.job_groups.groupings`).
+    trim : which jobs do not count.
+    """
+    logged = as_logged(schedule, trim)
+    if logged is None or not (kept := logged.trim.kept(schedule)).any():
+        return None
+
+    def of(jobs: BoolArray) -> WaitError:
+        waits = (float(each[jobs].mean()) for each in (logged.schedule.wait, schedule.wait))
+        return WaitError(int(jobs.sum()), *waits)
+
+    partition = groups.get("partition", Grouping((), np.empty(0, np.int64)))
+    masks = {name: kept & (partition.of == place) for place, name in enumerate(partition.labels)}
+    return ReplayError(policy, of(kept), {name: of(jobs) for name, jobs in masks.items() if jobs.any()})
