@@ -12,7 +12,7 @@ from transom.traces import Workload, cut, read_swf
 @pytest.fixture(autouse=True)
 def fewer_past_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The trace is small, and time is short."""
-    monkeypatch.setattr(calibration, "_SPACED", dict.fromkeys(calibration._SPACED, 80))
+    monkeypatch.setattr(calibration, "_ASKED", 20)
 
 
 @pytest.fixture(scope="session")

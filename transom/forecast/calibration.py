@@ -16,27 +16,27 @@ from transom.forecast.conformal import Scores, quantiles, scores
 from transom.forecast.futures import forecast
 from transom.forecast.past import Past
 from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.core.decision import Backfilling
 from transom.traces.workload import Workload
 
 WAITED = 600
 """Past questions are about jobs that waited longer [s]."""
 
-_SPACED: dict[Backfilling, int] = {"none": 1024, "easy": 1024, "conservative": 512}  # jobs among which they are chosen
+_ASKED = 64  # past questions, at least, where so many jobs waited, and about twice as many at most
 
 
 def asked_before(past: Past, now: int, shown: int) -> IntArray:
     """Places of the jobs about which past questions are asked, shape ``(asked,)``, in the order of their starts.
 
-    They are spread evenly over the first ``shown`` jobs, twice as far apart whenever these double, so that questions
-    at different instants share most of them.
+    Their places are multiples of the largest power of two that leaves enough of them: spread over the first ``shown``
+    jobs, and those at other instants are mostly the same or every other one.
     """
-    known = past.known
-    stride = 1 << (max(shown - 1, 0) // _SPACED[known.backfilling]).bit_length()
-    every = np.arange(0, shown, stride)
-    start = known.start[every]
-    found = every[(start < now) & (start - known.submit[every] > WAITED)]
-    return found[np.argsort(known.start[found], kind="stable")]
+    start, submit = past.known.start[:shown], past.known.submit[:shown]
+    waited = np.flatnonzero((start < now) & (start - submit > WAITED))
+    stride = 1 << max(shown - 1, 0).bit_length()
+    while stride > 1 and np.count_nonzero(waited % stride == 0) < _ASKED:
+        stride //= 2
+    found = waited[waited % stride == 0]
+    return found[np.argsort(start[found], kind="stable")]
 
 
 class Calibration:

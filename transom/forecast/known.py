@@ -33,7 +33,7 @@ class Known:
     start: IntArray
     end: IntArray
     name: IntArray
-    rule: str | PriorityRule
+    rule: PriorityRule
     backfilling: Backfilling
     depth: int | None
     origin: int

@@ -38,10 +38,11 @@ class Past:
         self._log = PromiseLog()
         schedule = simulate(workload, rule, promises=self._log)
         self._times = schedule.decisions["time"]
-        origin = clock_begins(load_rule(rule.rule), workload)
+        loaded = load_rule(rule.rule)
+        origin = clock_begins(loaded, workload)
         self.known = Known(
             workload.cluster, workload.jobs, schedule.start, schedule.end, name,
-            rule.rule, rule.backfilling, rule.depth, origin,
+            loaded, rule.backfilling, rule.depth, origin,
         )  # fmt: skip
 
     def instants(self, questions: Iterable[tuple[int, int]]) -> Iterator[Instant]:

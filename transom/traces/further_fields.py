@@ -96,11 +96,11 @@ def read_job_texts(path: str | os.PathLike[str], ids: IntArray) -> dict[str, NDA
     ------
     TraceError : the file cannot be read.
     """
-    import polars as pl
-
     where = os.fspath(path)
     if not is_trace_file(where):
         return {}
+    import polars as pl
+
     stated = read_trace_frame(where, ("id", *JOB_TEXTS)).unique("id", keep="last")
     rows = pl.DataFrame({"id": ids}).join(stated, "id", "left", maintain_order="left")
     texts = {name: rows[name].fill_null("").to_numpy() for name in JOB_TEXTS}

@@ -57,7 +57,6 @@ def command(
     from transom.errors import SpecError
     from transom.forecast.questions import ask
     from transom.forecast.snapshot import History
-    from transom.io import read_windows
     from transom.simulation.policies.by_name import deciding, make_policy
     from transom.traces.further_fields import read_applications
     from transom.traces.job_ids import jobs_called, read_labels, spelled
@@ -69,6 +68,8 @@ def command(
     name = read_applications(history or trace, workload.jobs.id)
     labels: dict[int, str] = {}
     if history is not None:
+        from transom.io import read_windows
+
         options.refuse({"--at": at}, "--history")
         asked, answers = History(workload, policy, name, seed, keep=True), []
         for window in read_windows(trace):
