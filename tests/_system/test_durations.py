@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from transom._system.durations import column_unit, day, seconds_in, times
+from transom._system.durations import column_unit, day, from_now, minute, seconds_in, times
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,9 @@ def test_days_are_those_of_utc() -> None:
     assert [day(each) for each in (0, 86_399, 86_400, 1_027_839_845, 2**62)] == [
         "1970-01-01", "1970-01-01", "1970-01-02", "2002-07-28", "day 53,375,995,583,650",
     ]  # fmt: skip
+
+
+def test_instants_are_dates_or_days_of_the_trace() -> None:
+    assert minute(3 * 86_400 + 3660, None) == "day 3, 01:01"
+    assert minute(60, 1_027_839_845) == "2002-07-28 07:05"
+    assert [from_now(each) for each in (0, 2400, -7200)] == ["now", "in 40 min", "2 h ago"]

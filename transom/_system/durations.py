@@ -90,3 +90,25 @@ def day(unix: float) -> str:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=unix)).date().isoformat()
     except OverflowError:  # beyond the year 9999, on the clock of a trace that is odd
         return f"day {int(unix) // 86_400:,}"
+
+
+def minute(seconds: int, epoch: int | None) -> str:
+    """An instant of a trace to the minute.
+
+    Parameters
+    ----------
+    seconds : on the trace's clock.
+    epoch : 0 s of that clock in Unix time [s]: the instant is then in UTC, such as ``2022-01-03 14:05``; None where it
+        is not known: ``day 12, 14:05``, after so many whole days.
+    """
+    days, rest = divmod(seconds + (epoch or 0), 86_400)
+    date = f"day {days:,}," if epoch is None else day(seconds + epoch)
+    return f"{date} {rest // 3600:02}:{rest % 3600 // 60:02}"
+
+
+def from_now(seconds: int) -> str:
+    """How far an instant is off [s]: ``now``, ``in 40 min`` or ``3.5 h ago``."""
+    if seconds == 0:
+        return "now"
+    said = times(abs(seconds))[0]
+    return f"in {said}" if seconds > 0 else f"{said} ago"

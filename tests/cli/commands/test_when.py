@@ -72,9 +72,41 @@ def test_ids_are_those_of_the_source(site: str, capsys: pytest.CaptureFixture[st
     called = ["138070_8", "138070_8", "138070_8", 1380708, "1380709+1", "138070_9"]
     assert [each["job"] for each in told] == called
     assert [each["because"].get("jobs") for each in told[3:4]] == [["138070_8"]]
-    assert "planned to start when 138070_8 end" in told[3]["because"]["text"]
+    assert "by the plan it starts when job 138070_8 ends" in told[3]["because"]["text"]
     assert run(["when", site, "--job", "138070_8"]) == 0
     assert " 138070_8 " in capsys.readouterr().out
+
+
+def test_times_are_dates_where_the_trace_has_them(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["when", site, "--job", "1380708"]) == 0
+    told = capsys.readouterr().out
+    assert "starts under fcfs-easy, times in UTC" in told
+    assert " 2026-01-01 00:03 " in told
+    assert " 02:01, in 118 min " in told  # by the plan
+    assert run(["when", site, "--job", "1380708", "--at", "2026-01-01T00:30", "--json"]) == 0
+    later = json.loads(capsys.readouterr().out)
+    assert later["now"] == 1767227400
+    assert run(["when", site, "--job", "1380708", "--at", "1767227400", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == later
+
+
+def test_times_are_days_where_the_trace_has_no_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "plain.swf"
+    job = "{} {} 0 3600 4 -1 -1 4 7200 -1 1 -1 -1 -1 -1 -1 -1 -1"
+    trace.write_text("\n".join(["; MaxNodes: 4", *(job.format(k, 86_400 + 60 * k) for k in (1, 2)), ""]))
+    assert run(["when", str(trace), "--job", "2", "--at", "1.5d"]) == 0
+    told = capsys.readouterr().out
+    assert "starts under fcfs-easy, times on the clock of the trace" in told
+    assert " day 1, 12:00 " in told
+    assert " 01:01, 11 h ago " in told
+    assert run(["when", str(trace), "--job", "2"]) == 0
+    assert " 02:01, in 119 min " in capsys.readouterr().out
+    for at, says in (
+        ("2026-01-01", "--at 2026-01-01: the trace does not state when its clock began (UnixStartTime)"),
+        ("soon", "--at: expected seconds, or a number with a unit: 90, 90s, 30m (minutes), 1.5h, 7d, 1w, or a time"),
+    ):
+        assert run(["when", str(trace), "--job", "2", "--at", at]) == 2
+        assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_numbers_are_digits(transom: Callable[..., Ran], root: Path, option: str
 
 def test_every_option_of_seconds_takes_a_unit(transom: Callable[..., Ran], root: Path) -> None:
     found = {option.opts[0]: option for option in _options(command_line()) if option.metavar == DURATION}
-    for name in ("--period", "--warm-up", "--cool-down", "--jitter", "--tau", "--gap", "--at", "--seconds", "--lease"):
+    for name in ("--period", "--warm-up", "--cool-down", "--jitter", "--tau", "--gap", "--seconds", "--lease"):
         assert name in found
     for option in found.values():
         several = option.multiple

@@ -32,9 +32,12 @@ def command(
         str, typer.Option("--policy", autocompletion=completion.policies, help="Policy: a priority rule.")
     ] = "fcfs-easy",
     at: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            "--at", metavar=DURATION, min=0, help="When to ask, by the trace's clock. By default, at submission."
+            "--at",
+            metavar=f"{DURATION}|TIME",
+            help="When to ask: on the clock of the trace, or a time such as 2026-01-31T12:00 (UTC). By default, when "
+            "the job is submitted.",
         ),
     ] = None,
     history: Annotated[
@@ -60,6 +63,7 @@ def command(
     from transom.simulation.policies.by_name import deciding, make_policy
     from transom.traces.further_fields import read_applications
     from transom.traces.job_ids import jobs_called, read_labels, spelled
+    from transom.traces.origin import unix_epoch
     from transom.traces.records.slurm_text.jobs import task_name
 
     workload = read_workload(history or trace, nodes, seed=seed, reading=reading)
@@ -67,6 +71,8 @@ def command(
         note(line)
     name = read_applications(history or trace, workload.jobs.id)
     labels: dict[int, str] = {}
+    epoch = workload.origin.epoch
+    now = None if at is None else _instant(at, epoch)
     if history is not None:
         from transom.io import read_windows
 
@@ -75,6 +81,8 @@ def command(
         for window in read_windows(trace):
             queued, where = window.queue.id, f"{trace}: queue at {window.now} s"
             names = [task_name(id_) for id_ in queued.tolist()]
+            labels |= {id_: task_name(id_) for id_ in (*queued.tolist(), *window.running.id.tolist())}
+            epoch = unix_epoch(epoch or 0, window.now)
             answers += asked.ask(window, None if job is None else jobs_called(job, names, queued, where))
     elif not job:
         raise SpecError(f"{trace}: say with --job which job to ask about")
@@ -82,7 +90,7 @@ def command(
         ids = workload.jobs.id
         names = read_labels(trace, ids)
         labels = dict(zip(ids.tolist(), names, strict=True))
-        answers = ask(workload, policy, jobs_called(job, names, ids, workload.name), at, name, seed, keep=True)
+        answers = ask(workload, policy, jobs_called(job, names, ids, workload.name), now, name, seed, keep=True)
     told = [each._asdict() for each in answers]
     for each in told:
         each |= {"job": spelled(labels.get(each["job"], str(each["job"]))), "because": _called(each["because"], labels)}
@@ -93,17 +101,62 @@ def command(
         return
     for line in which_machine(workload):
         remark(line)
-    rows = [[*(f"{value}" for value in list(each.values())[:6]), each["because"]["text"]] for each in told]
+    clock = "on the clock of the trace" if epoch is None else "in UTC"
     print_table(
-        remarked(f"starts under {policy} [s]", workload), ["job", "now", "plan", "p10", "p50", "p90", "because"], rows
+        remarked(f"starts under {policy}, times {clock}", workload),
+        ["job", "asked at", "p10", "p50", "p90", "by the plan", "because"],
+        [_cells(each, epoch) for each in told],
     )
+
+
+def _instant(text: str, epoch: int | None) -> int:
+    """A time on the clock of the trace [s], from a duration since its 0 s or a date.
+
+    Raises
+    ------
+    SpecError : it is neither, or a date of a trace that states none.
+    """
+    from datetime import UTC, datetime
+
+    from transom._system.durations import EXPECTED, seconds_in
+    from transom.errors import SpecError
+
+    try:
+        found = int(seconds_in(text, whole=True))
+    except ValueError:
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            also = f"or a time such as 2026-01-31T12:00, got {text[:40]!r}"
+            raise SpecError(f"--at: expected {EXPECTED}, {also}") from None
+        if epoch is None:
+            raise SpecError(f"--at {text}: the trace does not state when its clock began (UnixStartTime)") from None
+        found = int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()) - epoch
+    if found < 0:
+        raise SpecError(f"--at {text}: is before the clock of the trace began")
+    return found
+
+
+def _cells(told: Mapping[str, Any], epoch: int | None) -> list[str]:
+    """A line of the table: instants as dates, without the date where it is that of the question."""
+    from transom._system.durations import from_now, minute
+
+    asked = minute(told["now"], epoch)
+    date = asked[: -len("00:00")]
+    starts = [
+        "now" if told[name] == told["now"] else
+        f"{minute(told[name], epoch).removeprefix(date)}, {from_now(told[name] - told['now'])}"
+        for name in ("p10", "p50", "p90", "plan")
+    ]  # fmt: skip
+    return [str(told["job"]), asked, *starts, told["because"]["text"]]
 
 
 def _called(because: dict[str, Any], labels: Mapping[int, str]) -> dict[str, Any]:
     """A reason with the jobs that it names as the trace spells them."""
+    from transom.forecast.reasons import ending
     from transom.traces.job_ids import spelled
 
-    ids = because.get("jobs", [])
+    if not (ids := because.get("jobs")):
+        return because
     names = [spelled(labels.get(job, str(job))) for job in ids]
-    before, after = (f"when {', '.join(map(str, each))} end" for each in (ids, names))
-    return {**because, "jobs": names, "text": because["text"].replace(before, after)} if ids else because
+    return {**because, "jobs": names, "text": because["text"].replace(ending(ids), ending(names))}
