@@ -35,8 +35,9 @@ def asked_before(past: Past, now: int, shown: int) -> IntArray:
     stride = 1 << max(shown - 1, 0).bit_length()
     while stride > 1 and np.count_nonzero(waited % stride == 0) < _ASKED:
         stride //= 2
-    found = waited[waited % stride == 0]
-    return found[np.argsort(start[found], kind="stable")]
+    chosen: IntArray = waited[waited % stride == 0]
+    chosen = chosen[np.argsort(start[chosen], kind="stable")]
+    return chosen
 
 
 class Calibration:
