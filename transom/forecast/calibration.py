@@ -36,8 +36,7 @@ def asked_before(past: Past, now: int, shown: int) -> IntArray:
     while stride > 1 and np.count_nonzero(waited % stride == 0) < _ASKED:
         stride //= 2
     chosen: IntArray = waited[waited % stride == 0]
-    chosen = chosen[np.argsort(start[chosen], kind="stable")]
-    return chosen
+    return chosen[np.argsort(start[chosen], kind="stable")]
 
 
 class Calibration:
