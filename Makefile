@@ -8,15 +8,17 @@ KERNELS ?= $(CURDIR)/out/kernels
 
 TRACE := instances/workloads/lublin_5000.swf.gz
 WINDOW := window:solver=dp,objective=wait,size=20
-REPLAYS = $(BIN)/transom simulate $(TRACE) --policy fcfs --policy fcfs-easy --policy fcfs-conservative --policy sjf-easy \
+REPLAYS = $(BIN)/transom simulate $(TRACE) --policy fcfs-easy --policy fcfs-conservative --policy sjf-easy \
 	--policy optimization --policy $(WINDOW) --by mode --out $(DEMO)
+STEP = $(PYTHON) run_step.py
+PIP = -m pip install --no-compile --disable-pip-version-check --progress-bar off -c constraints.txt
 
-.PHONY: demo test test-long docs links figures clean
+.PHONY: demo test test-long docs links figures wheel clean
 
 demo: $(VENV)/.installed
 	@# Beside the replays a second process compiles what their last policies need: each waits for what the other compiles.
 	@$(BIN)/transom simulate $(TRACE) --jobs 200 --policy $(WINDOW) --policy optimization --no-figures > /dev/null 2>&1 & \
-	echo "$(REPLAYS)"; $(REPLAYS); status=$$?; wait; exit $$status
+	echo "$(REPLAYS)"; $(REPLAYS); status=$$?; kill $$! 2> /dev/null; exit $$status
 	@echo
 	@echo "Now the suite 'first': three types of problems, a tenth of a second a run. The first time on a machine"
 	@echo "functions are compiled before the clocks start."
@@ -41,12 +43,12 @@ test: $(VENV)/.tested
 
 # The site: pages in docs/ and the docstrings of the package.
 docs: $(VENV)/.documented
-	$(BIN)/python -m sphinx -q -W --keep-going docs out/docs
+	@$(STEP) "Building the site" $(BIN)/python -m sphinx -W --keep-going docs out/docs
 	@echo "The site is out/docs/index.html: open it in a browser."
 
 # Whether the addresses that the pages name outside of the site answer; takes a network.
 links: $(VENV)/.documented
-	$(BIN)/python -m sphinx -q -b linkcheck docs out/links
+	@$(STEP) "Asking for links" $(BIN)/python -m sphinx -b linkcheck docs out/links
 
 # The pictures of the site, drawn again.
 figures: $(VENV)/.installed
@@ -55,7 +57,7 @@ figures: $(VENV)/.installed
 # A wheel for any processor of this kind, with all compiled functions built ahead of time, and the sources.
 wheel: $(VENV)/.packaging
 	$(BIN)/transom compile --processor baseline --out $(KERNELS)
-	TRANSOM_KERNELS=$(KERNELS) $(BIN)/python -m hatchling build -d $(DIST)
+	TRANSOM_KERNELS=$(KERNELS) $(STEP) "Packing" $(BIN)/python -m hatchling build -d $(DIST)
 
 # Tests that take minutes each.
 test-long: $(VENV)/.tested
@@ -65,32 +67,30 @@ test-long: $(VENV)/.tested
 unexport PYTHONDONTWRITEBYTECODE
 
 # Nobody imports the tests of packages. Some packages hold templates that no Python compiles: they stay as they are.
-COMPILE = $(BIN)/python -m compileall -qq -j 0 -x 'site-packages/.*/tests/' $(VENV)/lib transom || true
+COMPILE = @$(STEP) "Compiling bytecode" sh -c \
+	"$(BIN)/python -m compileall -qq -j 0 -x 'site-packages/.*/tests/' $(VENV)/lib transom || true"
 
-# The core alone, then the extra of the tests on top of it.
+# The core alone, then extras on top of it.
 $(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
-	@echo "Installing into $(VENV); this takes a minute or two."
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(PYTHON) -c 'import sys; sys.exit("Transom needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(STEP) "Making $(VENV)" $(PYTHON) -m venv $(VENV)
+	@$(STEP) "Installing Transom and what it needs" $(BIN)/python $(PIP) -e .
 	$(COMPILE)
-	touch $@
+	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	@echo "Installing what the tests need; this takes a minute or two."
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(STEP) "Installing what the tests need" $(BIN)/python $(PIP) -e '.[test]'
 	$(COMPILE)
-	touch $@
+	@touch $@
 
 $(VENV)/.documented: $(VENV)/.installed
-	@echo "Installing what the documentation needs."
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@$(STEP) "Installing what the documentation needs" $(BIN)/python $(PIP) -e '.[docs]'
 	$(COMPILE)
-	touch $@
+	@touch $@
 
 $(VENV)/.packaging: $(VENV)/.installed
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt hatchling
-	touch $@
+	@$(STEP) "Installing what wheels need" $(BIN)/python $(PIP) hatchling
+	@touch $@
 
 clean:
 	rm -rf $(VENV) out

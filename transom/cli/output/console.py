@@ -191,9 +191,10 @@ def progress(hidden: bool = False) -> ProgressLines:
 
         return ProgressLines(hidden or display.quiet)
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    label = TextColumn("{task.description}")
+    columns = (SpinnerColumn("line"), label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return cast("ProgressLines", Progress(*columns, console=Console(stderr=True)))  # which takes the same calls
 
 

@@ -40,13 +40,10 @@ class ProgressLines:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def add_task(self, description: str, start: bool = True, total: float | None = 100, completed: float = 0) -> int:
+    def add_task(self, description: str, total: float | None = 100, completed: float = 0) -> int:
         """The number of a new task."""
         self._tasks.append(_Task(description, total, completed))
         return len(self._tasks) - 1
-
-    def start_task(self, task_id: int) -> None:
-        """Begin with a task, which takes nothing here."""
 
     def stop(self) -> None:
         """Draw no more bars; there are none."""

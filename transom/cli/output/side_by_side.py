@@ -48,14 +48,13 @@ def side_by_side(
     """
     found = []
     with progress() as bars:
-        tasks = [bars.add_task(run.label, total=total, start=False) for run in runs]
-        for run, task in zip(runs, tasks, strict=True):
-            bars.start_task(task)
-            result, kept = replay(run, partial(_report, bars, task))
-            bars.update(task, completed=total, description=f"{run.label} (kept)" if kept else run.label)
+        for run in runs:
+            task = bars.add_task(run.label, total=None)  # the bar pulses while its kernels are compiled
+            result, kept = replay(run, partial(_report, bars, task, total))
+            bars.update(task, completed=total, total=total, description=f"{run.label} (kept)" if kept else run.label)
             found.append(result)
     return found
 
 
-def _report(bars: ProgressLines, task: int, done: int) -> None:
-    bars.update(task, completed=done)
+def _report(bars: ProgressLines, task: int, total: int, done: int) -> None:
+    bars.update(task, completed=done, total=total)
