@@ -1,4 +1,4 @@
-# `make demo`, `make test`, `make test-long`, `make docs` and `make wheel` make .venv and install what they need into it.
+# `make demo`, `make test`, `make test-long`, `make docs` and `make wheels` make .venv and install what they need into it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +13,7 @@ REPLAYS = $(BIN)/transom simulate $(TRACE) --policy fcfs-easy --policy fcfs-cons
 STEP = $(PYTHON) run_step.py
 PIP = -m pip install --no-compile --disable-pip-version-check --progress-bar off -c constraints.txt
 
-.PHONY: demo test test-long docs links figures wheel clean
+.PHONY: demo test test-long docs links figures wheel wheels clean
 
 demo: $(VENV)/.installed
 	@# Beside the replays a second process compiles what their last policies need: each waits for what the other compiles.
@@ -54,10 +54,27 @@ links: $(VENV)/.documented
 figures: $(VENV)/.installed
 	$(BIN)/python docs/figures/draw.py
 
-# A wheel for any processor of this kind, with all compiled functions built ahead of time, and the sources.
+# For each interpreter that is here a wheel for any processor of this kind, with all functions built ahead of time; and
+# the sources. The functions are compiled once: `make wheels PYTHONS='python3.12 /opt/python3.13/bin/python3'`.
+PYTHONS ?= python3.11 python3.12 python3.13
+HEADERS = 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")'
+wheels: $(VENV)/.packaging
+	@here=; for each in $(PYTHONS); do \
+		if $$each -c $(HEADERS) 2>/dev/null; then here="$$here --python $$each"; \
+		else echo "no wheel for $$each: it does not run here, or its headers are missing"; fi; \
+	done; \
+	test -n "$$here" || { echo "none of $(PYTHONS) can be built for"; exit 1; }; \
+	rm -rf $(KERNELS)/cpython-*; set -e; \
+	$(BIN)/transom compile --processor baseline --out $(KERNELS) $$here; \
+	for each in $(KERNELS)/cpython-*; do \
+		TRANSOM_KERNELS=$$each $(STEP) "Packing $$each" $(BIN)/python -m hatchling build -t wheel -d $(DIST); \
+	done; \
+	$(STEP) "Packing the sources" $(BIN)/python -m hatchling build -t sdist -d $(DIST)
+	@ls -l $(DIST)
+
+# The same for the interpreter of $(VENV) alone.
 wheel: $(VENV)/.packaging
-	$(BIN)/transom compile --processor baseline --out $(KERNELS)
-	TRANSOM_KERNELS=$(KERNELS) $(STEP) "Packing" $(BIN)/python -m hatchling build -d $(DIST)
+	$(MAKE) wheels PYTHONS=$(BIN)/python
 
 # Tests that take minutes each.
 test-long: $(VENV)/.tested
@@ -88,8 +105,9 @@ $(VENV)/.documented: $(VENV)/.installed
 	$(COMPILE)
 	@touch $@
 
+# With the extra that trains: its functions are built, too.
 $(VENV)/.packaging: $(VENV)/.installed
-	@$(STEP) "Installing what wheels need" $(BIN)/python $(PIP) hatchling
+	@$(STEP) "Installing what wheels need" $(BIN)/python $(PIP) -e '.[learned]' hatchling setuptools
 	@touch $@
 
 clean:

@@ -93,7 +93,7 @@ def main() -> None:
         return
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        given = dict(_small(Path(folder)))
+        given = dict(small(Path(folder)))
         start = Started(arguments.python, folder)
         start.seconds([*f"solve {given['knapsack']} --solver dp --out".split(), given["result"]])
         for name in (*PLAIN, *KERNELS):
@@ -107,7 +107,7 @@ def main() -> None:
                 "transom " + re.sub(r"{(\w+)}", lambda found: found[1].upper(), name),
                 number(warm, 2),
                 number(bare, 2),
-                "yes" if start.compiler(command) else "no",
+                "yes" if "numba" in start.imports(command) else "no",
             ]
             if arguments.cold:
                 with tempfile.TemporaryDirectory() as empty:
@@ -130,9 +130,9 @@ class Started(NamedTuple):
         after = os.times()
         return after.children_user + after.children_system - before.children_user - before.children_system
 
-    def compiler(self, arguments: list[str]) -> bool:
-        """Whether a command imports the compiler."""
-        return re.search(r"\| +numba$", self._run(arguments, PYTHONPROFILEIMPORTTIME="1"), re.MULTILINE) is not None
+    def imports(self, arguments: list[str]) -> set[str]:
+        """The packages that a command imports, by the names of their modules."""
+        return set(re.findall(r"\| +(\w+)", self._run(arguments, PYTHONPROFILEIMPORTTIME="1")))
 
     def _run(self, arguments: list[str], **environment: str) -> str:
         given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -151,7 +151,8 @@ class Started(NamedTuple):
 def all_kernels() -> None:
     """Print what a process takes that finds no compiled kernels, beyond what it takes when it runs again."""
     run = [sys.executable, "-W", "ignore"]
-    functions = subprocess.run([*run, "-m", "transom.foreseen"], stdout=subprocess.PIPE, check=True).stdout
+    printed = subprocess.run([*run, "-m", "transom.foreseen"], stdout=subprocess.PIPE, check=True).stdout
+    functions = printed.splitlines()[-1]  # after the steps that it took
     taken = []
     with tempfile.TemporaryDirectory() as empty:
         for _ in range(2):
@@ -182,7 +183,7 @@ def _names() -> set[str]:
     return names
 
 
-def _small(folder: Path) -> Iterator[tuple[str, str]]:
+def small(folder: Path) -> Iterator[tuple[str, str]]:
     """The first instance of bundled files, in files of their own; where a result goes; a trace."""
     for name, path in FILES.items():
         data = (INSTANCES / path).read_bytes()

@@ -1,7 +1,7 @@
 """``python -m transom.foreseen``: what users do with the package, on small data.
 
 Printed is which compiled functions Python calls, and with which types of arguments: those are built ahead of time.
-Nothing is compiled for that, so that it takes a minute.
+Nothing is compiled for that, so that it takes a minute. Before that, a line says how many steps are done, of how many.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from functools import partial
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
@@ -60,6 +62,7 @@ SwitchName=s0 Nodes=n[0-3]
 """
 _MACHINES = "--machines count=2,cpu=8,memory=1"
 _RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-first", "shortest-first", "random")
+_SEARCHED = ("classes", "hard", "selections", "allocations", "fragmented", "paths", "choices")
 _TRACE = "generate workload --jobs 120 --nodes 64 --load 0.95 --seed 1 --out"
 
 
@@ -84,8 +87,11 @@ def commands() -> Iterator[str]:
     yield f"{replay} --policy fcfs-easy --cluster {_TREE} --allocate best-fit --allocate-by job --out placed"
     yield f"{replay} --rules cqsim --policy fcfs-easy --policy sjf-easy"
     yield "simulate trace.swf --rules rlscheduler:sequences=2,length=16 --policy fcfs-easy --policy f1"
-    yield "train kernel trace.swf --generations 1 --pairs 1 --batch 1 --length 16 --validation 2 --out kernel"
-    drawn = "--sequences 2 --length 16 --policy kernel:model=kernel/kernel.safetensors --policy f1 --policy wfp3"
+    training = all(find_spec(package) for package in ("cma", "torch"))  # of an extra
+    drawn = "--sequences 2 --length 16 --policy f1 --policy wfp3"
+    if training:
+        yield "train kernel trace.swf --generations 1 --pairs 1 --batch 1 --length 16 --validation 2 --out kernel"
+        drawn += " --policy kernel:model=kernel/kernel.safetensors"
     yield f"protocol rlscheduler trace.swf {drawn} --policy window:solver=dp,size=8"
     yield f"protocol rlscheduler trace.swf {drawn} --rules textbook --backfill easy"
     for policy in ("fcfs", "fcfs-easy", "fcfs-conservative"):
@@ -97,8 +103,9 @@ def commands() -> Iterator[str]:
         yield f"when trace.swf --policy {policy} --job 100"
     yield "check tasks.csv tasks/first-fit"
     yield f"{tasks} --policy learned-priority --policy alone=learned-priority:rollouts=0"
-    yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"
-    yield f"train deepjs tasks.csv {_MACHINES} --steps 1 --episodes 2 --out deepjs"
+    if training:
+        yield f"train learned-priority tasks.csv {_MACHINES} --generations 1 --population 4 --chunks 1 --out priority"
+        yield f"train deepjs tasks.csv {_MACHINES} --steps 1 --episodes 2 --out deepjs"
     yield f"{tasks} --policy deepjs"
     rules = ("first-fit", "tetris-as-coded", "learned-priority", "deepjs")
     yield f"{tasks} {' '.join(f'--policy {each}' for each in rules)} --rules cloudsimpy"
@@ -127,13 +134,12 @@ def commands() -> Iterator[str]:
     yield "solve windows.jsonl --problem placement --seconds 0.1"
 
 
-def _searches() -> None:
+def _searches(file: str) -> None:
     """Every solver on instances of the kinds that it takes."""
-    for file in ("classes", "hard", "selections", "allocations", "fragmented", "paths", "choices"):
-        for _, problem in list(read_instances([Path(f"{file}.jsonl")]))[-3:]:
-            for name in registry.names(registry.SOLVERS):
-                with suppress(TransomError, ImportError):
-                    solve(problem, name, Stop(seconds=0.1))
+    for _, problem in list(read_instances([Path(f"{file}.jsonl")]))[-3:]:
+        for name in registry.names(registry.SOLVERS):
+            with suppress(TransomError, ImportError):
+                solve(problem, name, Stop(seconds=0.1))
 
 
 def _solvers() -> None:
@@ -155,8 +161,10 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, chdir(folder), watched() as seen:
         Path("tasks.csv").write_text(_TASKS)
         Path("answers.txt").write_text(_ANSWERS)
-        _solvers()
-        for each in commands():
-            _run(each)
-        _searches()
+        steps: list[Callable[[], None]] = [_solvers]
+        steps += [partial(_run, each) for each in commands()]
+        steps += [partial(_searches, each) for each in _SEARCHED]
+        for done, step in enumerate(steps, 1):
+            step()
+            print(done, len(steps), flush=True)
     json.dump(seen, sys.stdout)

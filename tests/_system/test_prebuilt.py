@@ -12,7 +12,7 @@ import pytest
 from numba import typeof
 
 from transom._system.argument_types import described, example, type_of
-from transom._system.building import BuildError, build
+from transom._system.building import BuildError, Interpreter, build, interpreter
 from transom._system.compiling import compiled, watched
 from transom._system.records import record
 
@@ -115,7 +115,8 @@ def test_a_function_that_was_built_needs_no_compiler_and_other_types_take_it(tmp
     found = subprocess.run([sys.executable, "-c", place], env=given, capture_output=True, text=True, check=True)
     told: list[tuple[int, int]] = []
     functions = {"transom._system.sorting.stable_order": [[["array", "<i8", 1, "C", True]]]}
-    build(functions, Path(found.stdout.strip()), "native", 1, lambda done, of: told.append((done, of)))
+    folders = {Path(found.stdout.strip()): interpreter(sys.executable)}
+    build(functions, folders, "native", 1, lambda done, of: told.append((done, of)))
     assert told == [(0, 1), (1, 1)]
     run = subprocess.run([sys.executable, "-c", SORTED], env=given, capture_output=True, text=True, check=True)
     assert run.stdout == "[1, 2, 0] False\n[1, 2, 0] True\n"
@@ -132,5 +133,21 @@ def test_a_function_that_was_built_needs_no_compiler_and_other_types_take_it(tmp
 def test_what_cannot_be_built_leaves_nothing_and_says_why(tmp_path: Path) -> None:
     functions = {"transom._system.sorting.stable_order": [["none"]]}
     with pytest.raises(BuildError, match="kernels__system: "):
-        build(functions, tmp_path / "made", "native", 1, lambda done, of: None)
+        build(
+            functions,
+            {tmp_path / "made": Interpreter("cpython-311", ".so", tmp_path)},
+            "native",
+            1,
+            lambda done, of: None,
+        )
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interpreter_that_is_not_there_or_has_no_headers_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"python0\.0 does not run"):
+        interpreter("python0.0")
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\necho \'["cpython-399", ".so", "{tmp_path}"]\'\n')
+    bare.chmod(0o755)
+    with pytest.raises(BuildError, match=r"has no headers .*Python\.h"):
+        interpreter(str(bare))

@@ -243,3 +243,12 @@ def test_compile_replaces_nothing_but_what_it_made(tmp_path: Path, transom: Call
     assert (ran.status, ran.out) == (2, "")
     assert ran.err == f"error: {tmp_path}: holds something else than built functions, and would be replaced\n"
     assert (tmp_path / "mine").read_text() == "kept"
+
+
+def test_compile_needs_a_folder_for_other_interpreters_and_says_which_one_does_not_run(
+    tmp_path: Path, transom: Callable[..., Ran]
+) -> None:
+    ran = transom("compile", "--python", "python0.0")
+    assert (ran.status, ran.err) == (2, "error: --python needs --out\n")
+    ran = transom("compile", "--python", "python0.0", "--out", tmp_path)
+    assert (ran.status, ran.err) == (2, "error: functions cannot be built here: python0.0 does not run\n")

@@ -25,7 +25,7 @@ from transom._system.source_digest import source_digest
 from transom._system.trusted import trusted_whole
 
 INDEX = "index.json"
-SUFFIX = EXTENSION_SUFFIXES[0]
+_SUFFIX = EXTENSION_SUFFIXES[0]
 SHIPPED = Path(__file__).parents[1] / "_kernels"
 """Where a wheel has them."""
 
@@ -79,7 +79,7 @@ def _entry(folder: Path, entries: dict[str, list[str]], args: tuple[Any, ...]) -
 
 @cache
 def _loaded(folder: Path, module: str) -> Any:
-    path = folder / f"{module}{SUFFIX}"
+    path = folder / f"{module}{_SUFFIX}"
     spec = spec_from_file_location(module, path, loader=ExtensionFileLoader(module, str(path)))
     if spec is None:
         raise ImportError(f"{path}: no extension module")
