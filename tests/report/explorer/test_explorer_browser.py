@@ -23,7 +23,7 @@ from tests.report.explorer.recordings import (
     simulated,
 )
 from tests.report.rows import EVIL
-from tests.report.test_browser import CHROMIUM, DRIVER, browser  # noqa: F401  (a fixture)
+from tests.report.test_browser import CHROMIUM, CONTRAST, DRIVER, browser  # noqa: F401  (a fixture)
 from transom.cli import run
 
 pytestmark = [
@@ -431,7 +431,7 @@ def test_a_broken_link_shows_the_whole(page: Any, address: str, fragment: str) -
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("width", [360, 800, 1400])
+@pytest.mark.parametrize("width", [360, 420, 800, 1400])
 def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> None:
     size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -439,6 +439,29 @@ def test_only_tables_scroll_sideways(page: Any, address: str, width: int) -> Non
     page.get(f"{address}#job=100&user=3&if=120:100:0")
     wait_for(page, "return document.getElementById('whatif-said').textContent.includes('load 120 %')")
     assert page.execute_script("return [innerWidth, document.documentElement.scrollWidth]") == [width, width]
+    page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    drawn(page)
+    boxes = page.execute_script("""
+        return [...document.querySelectorAll(".box")].map(box =>
+            [box.scrollWidth > box.clientWidth + 1, box.previousElementSibling.innerText.includes("more columns")]);
+    """)
+    assert all(wide == said for wide, said in boxes), "tables that scroll say so"
+    assert any(wide for wide, _ in boxes) or width > 500
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_can_be_read_in_the_reader_s_scheme(page: Any, address: str, scheme: str) -> None:
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    try:
+        page.get("about:blank")
+        page.get(f"{address}#job=100&user=3")
+        text = "h1, .lead, .answer, a, dt, dd, th, td, .note, figcaption, #legend > span, #card p, #user span, select"
+        assert min(page.execute_script(CONTRAST, text, "color")) >= 4.5
+        assert min(page.execute_script(CONTRAST, ".sign", "borderTopColor")) >= 3
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 @pytest.mark.long

@@ -52,7 +52,8 @@ function reasons(page, policy, job) {
     if (end[other] === began) [freed, released, example] = [freed + 1, released + trace.nodes[other], other];
   }
   if (ahead) said.push(`${counted(ahead, "job")} with ${counted(nodes, "node")} in all ${ahead === 1 ? "was" : "were"} waiting${partitions.length ? " in its partition" : ""} when it came.`);
-  if (short.seconds >= wait) said.push(`All the time too few ${short.of} were idle for it.`);
+  const same = short.seconds > 0 && duration(short.seconds) === duration(wait);
+  if (same) said.push(`${short.seconds < wait ? "Nearly all" : "All"} the time too few ${short.of} were idle for it.`);
   else if (short.seconds > 0) said.push(`For ${duration(short.seconds)} of ${duration(wait)} too few ${short.of} were idle for it; else jobs ahead of it or a reservation kept it.`);
   else said.push("All that it asked for was idle all the time; jobs ahead of it or a reservation kept it.");
   if (overtook) said.push(`${counted(overtook, "job")} that came later started before it.`);

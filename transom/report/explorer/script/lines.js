@@ -57,7 +57,7 @@ function axes({ context, scale, plot }, page, state, low, high, colours) {
   context.strokeStyle = colours.line;
   context.fillStyle = colours.soft;
   context.lineWidth = scale;
-  const wide = state.to - state.from, room = Math.max(3, Math.floor(plot.width / (85 * scale)));
+  const wide = state.to - state.from, room = Math.max(3, plot.width / (76 * scale));
   const step = STEPS.find((each) => wide / each <= room) || STEPS.at(-1);
   const zero = page.epoch === null ? page.trace.submit[0] : -page.epoch;
   context.textAlign = "center";
