@@ -293,6 +293,7 @@ def test_a_card_moves_nothing(page: Any, address: str, width: int) -> None:
     )
     page.get("about:blank")
     page.get(address)
+    drawn(page)
     places = """
         return [...document.querySelectorAll("canvas, h2, table, .controls")].filter(e => !e.closest("#sheet"))
             .map(e => e.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y + scrollY, width, height]);
