@@ -124,7 +124,7 @@ def replay(
     The schedule, and whether it was read rather than computed.
     """
     target = folder / run.label if folder else None
-    card = _card(workload, run) if target else {}
+    card = run_card(workload, run) if target else {}
     if target and not force and (kept := _recorded(target, card)) is not None:
         log(f"{run.label}: read from {target}, where it was finished before")
         return kept, True
@@ -169,7 +169,7 @@ def repetitions(
     tau, trim : as in :func:`~transom.simulation.output.metrics.summary`.
     """
     path = folder / run.label / REPEATS if folder else None
-    card = {**_card(workload, run), "jitter": jitter, "tau": tau, "trim": repr(trim or Trim())}
+    card = {**run_card(workload, run), "jitter": jitter, "tau": tau, "trim": repr(trim or Trim())}
     done = [] if force or path is None else _read_repetitions(path, card)
     yield from done[:repeats]
     for k in range(len(done), repeats):
@@ -225,7 +225,8 @@ def stand(wrong: list[str]) -> None:
         raise RuntimeError(f"the schedule does not stand: {'; '.join(wrong)}")
 
 
-def _card(workload: Workload, run: Run) -> dict[str, Any]:
+def run_card(workload: Workload, run: Run) -> dict[str, Any]:
+    """What a replay depends on, in JSON's terms: jobs, policy, seed, code, and whatever else is not as usual."""
     card = {"digest": workload.digest(), "spec": run.spec, "seed": run.seed, "code": _code(run)}
     started = workload.origin.started
     card["epoch"] = workload.origin.epoch

@@ -148,6 +148,16 @@ def read_trace_card(path: str) -> TraceCard:
     return card
 
 
+def made_of(path: str) -> str:
+    """Of whose records a trace was made, such as ``slurm``; empty where it is no Parquet file or does not say.
+
+    Raises
+    ------
+    TraceError : as of :func:`read_trace_card`.
+    """
+    return str(read_trace_card(path).source.get("kind", "")) if is_trace_file(path) else ""
+
+
 def read_trace_frame(path: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """The jobs of a trace, or some of their columns.
 

@@ -16,7 +16,7 @@ from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_o
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, which_machine
-from transom.cli.output.schedule_tables import limits_held, limits_line
+from transom.cli.output.schedule_tables import limits_line
 
 if TYPE_CHECKING:
     from transom.cli.output.progress_lines import ProgressLines
@@ -51,10 +51,12 @@ def command(
     The trace must state when its jobs started: `transom import` keeps it, and SWF has the wait in field 3. The
     table says, for all jobs and each partition, how far replayed and logged starts lie apart, how many pairs of jobs
     that waited together start in the logged order, and how the waits compare. Differences between policies that are
-    smaller than the error of this model say nothing about the cluster.
+    smaller than the error of this model say nothing about the cluster. Results are kept in TRACE.calibration.json, or
+    in the user's cache where that cannot be.
     """
-    from transom.simulation.output.calibration import calibration, start_after_end
-    from transom.simulation.runs import parse_runs, replay
+    from transom.simulation.calibrated import Calibrated, calibrated
+    from transom.simulation.output.calibration import start_after_end
+    from transom.simulation.runs import parse_runs
     from transom.traces.outages import outage_card
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
@@ -65,20 +67,16 @@ def command(
     for line in known:
         note(line)
     runs = [replace(run, outages=broken) for run in runs]
-    found: dict[str, dict[str, Calibration]] = {}
-    lines: list[str] = []
-    held: dict[str, dict[str, int]] = {}
+    found: dict[str, Calibrated] = {}
     with progress() as bars:
         for run in runs:
             task = bars.add_task(run.label, total=len(workload))
-            schedule, _ = replay(workload, run, progress=partial(_report, bars, task))
-            found[run.label] = calibration(workload, schedule)
-            lines += filter(None, (limits_line(schedule),))
-            held[run.label] = limits_held(schedule)
+            found[run.label] = calibrated(workload, run, progress=partial(_report, bars, task))
+            bars.update(task, completed=len(workload))
     if json:
         rows = [
-            {"policy": run.label, "spec": run.spec, "groups": _documents(found[run.label]), **_limits(held[run.label])}
-            for run in runs
+            {"policy": run.label, "spec": run.spec, "groups": _documents(each.groups), **_limits(each.limits)}
+            for run, each in zip(runs, found.values(), strict=True)
         ]
         print_json(
             {
@@ -94,7 +92,7 @@ def command(
         return
     for line in which_machine(workload):
         remark(line)
-    every = [one for groups in found.values() for one in groups.values()]
+    every = [one for each in found.values() for one in each.groups.values()]
     sign, unit = column_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)
     columns = ("median error", "90 % within", "order kept", f"logged wait [{sign}]", f"replayed [{sign}]", "distance")
     print_table(
@@ -102,17 +100,18 @@ def command(
         ["policy", "jobs of", "jobs", *columns],
         [
             [label, name, str(one.jobs), *_cells(one, unit)]
-            for label, groups in found.items()
-            for name, one in groups.items()
+            for label, each in found.items()
+            for name, one in each.groups.items()
         ],
         left=2,
     )
-    for line in lines:
-        note(line)
+    for run, each in zip(runs, found.values(), strict=True):
+        if limited := limits_line(run.label, each.limits, each.decisions):
+            note(limited)
     if (after := start_after_end(workload)) is not None:
         remark(f"by the log, jobs that waited start {number(after, 2)} s after another one's end, in the mean")
-    for label, groups in found.items():
-        remark(f"{label}: {sentence(next(iter(groups.values())))}")
+    for label, each in found.items():
+        remark(f"{label}: {sentence(next(iter(each.groups.values())))}")
 
 
 def _report(bars: ProgressLines, task: Any, started: int) -> None:

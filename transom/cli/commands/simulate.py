@@ -141,6 +141,16 @@ def command(
     ] = 0.0,
     by: Annotated[list[By] | None, typer.Option("--by", help="Break the figures down. Repeat for several.")] = None,
     reference: ReferenceOption = True,
+    today: Annotated[
+        str | None,
+        typer.Option(
+            "--today",
+            metavar="SPEC",
+            autocompletion=completion.policies,
+            help="Policy that stands for the scheduler that the log is of: its replay beside the log says how much the "
+            "model errs. By default slurm-backfill for traces from Slurm, else the first --policy.",
+        ),
+    ] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures into DIR/figures.")] = True,
     formats: Annotated[
         list[Format] | None, typer.Option("--format", help="File format of the figures. Repeat for several.")
@@ -208,4 +218,4 @@ def command(
     if not trim.counts(extended.workload.jobs.submit).any():
         raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
     traced = Traced(trace, read.card, extended, cluster, broken)
-    simulate_trace(asked, traced, runs, Figures(tau, trim, jitter, repeats, by or ()))
+    simulate_trace(asked, traced, runs, Figures(tau, trim, jitter, repeats, by or (), today))

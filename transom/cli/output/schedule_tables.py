@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -230,15 +229,8 @@ def _breakdown(schedule: Schedule, trim: Trim, groups: Mapping[str, Grouping], k
     return {label: group._asdict() for label, group in found.items()}
 
 
-def limits_held(schedule: Schedule) -> dict[str, int]:
-    """In how many decisions each limit held back the first of the jobs that limits hold back, by Slurm's reason."""
-    reasons = schedule.decisions.get("limit", ())
-    return dict(sorted(Counter(each for each in map(str, reasons) if each).items()))
-
-
-def limits_line(schedule: Schedule) -> str | None:
-    """How often limits held back jobs, and which; None where none did."""
-    held = limits_held(schedule)
+def limits_line(policy: str, held: Mapping[str, int], decisions: int) -> str | None:
+    """How often limits held back jobs, and which, in so many decisions of a policy; None where none did."""
     words = ", ".join(f"{name} in {count:,}" for name, count in held.items())
-    of = f"{sum(held.values()):,} of {len(schedule.decisions['time']):,} decisions"
-    return f"{schedule.policy}: limits hold back jobs in {of}, first {words}" if held else None
+    of = f"{sum(held.values()):,} of {decisions:,} decisions"
+    return f"{policy}: limits hold back jobs in {of}, first {words}" if held else None

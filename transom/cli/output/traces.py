@@ -21,13 +21,13 @@ from transom.cli.output.schedule_tables import (
     By,
     breakdowns_of,
     check_kinds,
-    limits_held,
     limits_line,
     print_answer,
     print_breakdown,
     print_summaries,
 )
 from transom.cli.output.side_by_side import Comparison, side_by_side
+from transom.cli.output.today import error_of, todays_run
 
 if TYPE_CHECKING:
     from transom.cli.options.resources import Equipped
@@ -49,13 +49,15 @@ class Traced(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Of which jobs figures are, and of how many moved copies; ``by`` what they are broken down."""
+    """Of which jobs figures are, and of how many moved copies; ``by`` what they are broken down; ``today`` is the
+    policy that stands for the scheduler of the log."""
 
     tau: float
     trim: Trim
     jitter: int
     repeats: int
     by: Sequence[By]
+    today: str | None = None
 
 
 class Replayed(NamedTuple):
@@ -78,6 +80,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     """
     from transom.simulation.output.answer import Repetition, identical
     from transom.simulation.output.as_logged import as_logged, replay_error
+    from transom.simulation.output.breakdowns import limits_held
     from transom.simulation.output.job_groups import groupings, mean_waits
     from transom.simulation.output.metrics import summary
     from transom.simulation.output.sentences import answer
@@ -86,7 +89,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     from transom.traces.further_fields import read_job_texts
 
     workload, out = traced.jobs.workload, asked.out
-    tau, trim, jitter, repeats, by = figures
+    tau, trim, jitter, repeats, by, stated = figures
     cards = card_lines(((run.label, deciding(run.policy)) for run in runs), workload.cluster.num_nodes)
     beside = references(runs) if cards and asked.reference and not asked.json else []
     details: dict[str, Any] = {"trace": str(traced.trace), "rules": traced.rules, **workload.facts}
@@ -108,6 +111,11 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     groups = groupings(workload.jobs, workload.runtime, workload.cluster, workload.origin)
     check_kinds(by, groups)
 
+    today = todays_run(workload, runs, stated)
+    error = None
+    if today is not None and today not in runs and (error := error_of(today, workload, stated is not None, trim)):
+        details["today"] = error.document()
+
     def one(run: Run, report: Callable[[int], None]) -> tuple[Replayed, bool]:
         folder = None if run in beside else out
         schedule, kept = replay(workload, run, folder, details, asked.force, report, texts)
@@ -123,7 +131,9 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     schedules, own = [each.schedule for each in found[: len(runs)]], [each.own for each in found]
     copies = [each.copies for each in found]
     labels = [run.label for run in compared]
-    logged, error = as_logged(schedules[0], trim), replay_error(labels[0], schedules[0], groups, trim)
+    logged = as_logged(schedules[0], trim)
+    if today in runs:
+        error = replay_error(today.label, schedules[runs.index(today)], groups, trim)
     said = answer(labels[: len(runs)], own[: len(runs)], copies[: len(runs)] if repeats else [], jitter, error)
     print_cards(cards, asked.json)
     drawn: list[Path] = []
@@ -158,7 +168,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
         title = remarked(f"by {kind}, {schedules[0].rules} events", workload)
         print_breakdown(title, kind, runs, schedules, trim, groups, logged)
     for run, schedule in zip(runs, schedules, strict=True):
-        if limited := limits_line(schedule):
+        if limited := limits_line(schedule.policy, limits_held(schedule), len(schedule.decisions["time"])):
             note(limited)
         if made := _allocations(schedule):
             note(f"{run.label}: {made['proved']:,} of {made['solved']:,} allocations are proved to be of least cost")
@@ -200,6 +210,7 @@ def _allocations(schedule: Schedule) -> dict[str, int]:
 
 
 def _document(run: Run, replayed: Replayed, out: Path | None, by: dict[str, Any]) -> dict[str, Any]:
+    from transom.simulation.output.breakdowns import limits_held
     from transom.simulation.output.metrics import aggregate
     from transom.simulation.policies.clocks import clock_of
 

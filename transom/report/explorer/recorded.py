@@ -16,7 +16,7 @@ from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
 from transom.simulation.output.answer import Repetition
-from transom.simulation.output.as_logged import replay_error
+from transom.simulation.output.as_logged import ReplayError, WaitError, replay_error
 from transom.simulation.output.job_groups import groupings, mean_waits
 from transom.simulation.output.metrics import Trim, summary
 from transom.simulation.output.recording import (
@@ -111,8 +111,18 @@ def answered(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]]) ->
         key[0] == each.card["details"].get("digest") for key, each in zip(keys, recorded, strict=True)
     )
     copies = [copies for _, copies in kept] if stand and all(copies for _, copies in kept) else []
-    error = replay_error(recorded[0].label, schedule, groups)
+    error = _stated_error(recorded[0].card["details"]) or replay_error(recorded[0].label, schedule, groups)
     return answer([each.label for each in recorded], replays, copies, keys[0][2] or 0, error)
+
+
+def _stated_error(details: Mapping[str, Any]) -> ReplayError | None:
+    """The error of today's policy that a recording states where it is not one of those that are recorded."""
+    try:
+        today = details["today"]
+        of = {name: WaitError(*(each[key] for key in WaitError._fields)) for name, each in today["partitions"].items()}
+        return ReplayError(today["policy"], WaitError(*(today[key] for key in WaitError._fields)), of)
+    except (KeyError, TypeError, AttributeError):
+        return None
 
 
 def _folders(path: Path) -> list[Path]:

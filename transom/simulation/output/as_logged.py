@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +92,10 @@ class WaitError(NamedTuple):
         """The distance of both means over that of the log; NaN where nobody waited by the log."""
         return abs(self.replayed_wait - self.logged_wait) / self.logged_wait if self.logged_wait > 0 else nan
 
+    def document(self) -> dict[str, float | None]:
+        """The same in JSON's terms."""
+        return {**self._asdict(), "error": None if isnan(self.error) else self.error}
+
 
 class ReplayError(NamedTuple):
     """How far the replay of a policy is from the log: of all jobs, and of each partition where there are several."""
@@ -102,13 +106,8 @@ class ReplayError(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """The same in JSON's terms."""
-        found = {name: {**each._asdict(), "error": each.error} for name, each in self.partitions.items()}
-        return {
-            "policy": self.policy,
-            **self.all_jobs._asdict(),
-            "error": self.all_jobs.error,
-            "partitions": found,
-        }
+        found = {name: each.document() for name, each in self.partitions.items()}
+        return {"policy": self.policy, **self.all_jobs.document(), "partitions": found}
 
 
 def replay_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -226,6 +227,12 @@ def _since(times: IntArray, amount: IntArray, edges: IntArray) -> FloatArray:
     left = edges[at[inside]] - times[inside]
     own = np.bincount(at[inside], amount[inside] * left, len(edges) + 1)[1:-1]
     return (levels[:-2] * np.diff(edges) + own).astype(np.float64)
+
+
+def limits_held(schedule: Schedule) -> dict[str, int]:
+    """In how many decisions each limit held back the first of the jobs that limits hold back, by Slurm's reason."""
+    reasons = schedule.decisions.get("limit", ())
+    return dict(sorted(Counter(each for each in map(str, reasons) if each).items()))
 
 
 def _group(schedule: Schedule, kept: BoolArray, chosen: BoolArray) -> Group:

@@ -10,6 +10,7 @@ import numpy as np
 from transom.errors import ModelError
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.schedule import Schedule
+from transom.simulation.output.metrics import Trim
 from transom.traces.partitions import unique_names
 from transom.traces.workload import Workload
 
@@ -51,21 +52,25 @@ class Calibration(NamedTuple):
         return self.replayed_wait / self.logged_wait if self.logged_wait > 0 else math.nan
 
 
-def calibration(workload: Workload, schedule: Schedule) -> dict[str, Calibration]:
+def calibration(workload: Workload, schedule: Schedule, trim: Trim | None = None) -> dict[str, Calibration]:
     """A replay beside the log: all jobs (:data:`ALL`), then each partition where there are several.
 
     Parameters
     ----------
     workload : a trace that states when jobs started.
     schedule : its replay.
+    trim : which jobs do not count.
 
     Raises
     ------
-    ModelError : no start is logged.
+    ModelError : no start is logged, or that of no job that counts.
     """
     started = workload.origin.started
     if started is None or not (known := started >= 0).any():
         raise ModelError(f"{workload.name}: the trace does not say when jobs started, so nothing can be compared")
+    known = known & (trim or Trim()).kept(schedule)
+    if not known.any():
+        raise ModelError(f"{workload.name}: the trace does not say when the jobs started that count")
     groups: dict[str, BoolArray] = {ALL: known}
     partition = workload.origin.partition
     if partition is not None:
