@@ -124,14 +124,15 @@ def render(
     data, runs_left_out = embedded(table)
     replays = sequences.replayed(frame)
     opening = [*(picture for part in parts for picture in part.first), *lead.pictures_of(replays)]
+    rankings = lead.rankings(standings, replays)
     html = assembled(
         "transom.report",
         ["style.css"],
         SCRIPT,
         title=title,
         lead=lead.sentence(standings, replays),
-        rankings=lead.rankings(standings, replays),
-        places=lead.PLACES,
+        rankings=rankings,
+        places=lead.PLACES[: max(len(line.places) for line in rankings)],
         opening=opening,
         warnings=[*notes, *_remarks(table), *facts.warnings(frame), *([left_out] if left_out else [])],
         front=WARNINGS,
