@@ -87,7 +87,10 @@ def of_partitions(jobs: int = 300) -> Workload:
     demand = np.column_stack((np.where(small, nodes, 0), np.where(small, 0, nodes), np.where(nodes % 2, nodes, 0)))
     cluster = Cluster(64, ("partition_small", "partition_large", "gpu"), (16, 40, 40))
     table = JobTable(np.column_stack((kept.jobs.data, demand)), kept.jobs.depends_on)
-    origin = replace(kept.origin, epoch=BEGIN, partition=small.astype(np.int64), names={0: "large", 1: "small"})
+    started = kept.jobs.submit + np.arange(len(kept.jobs)) % 5 * 600  # by the log
+    origin = replace(
+        kept.origin, epoch=BEGIN, started=started, partition=small.astype(np.int64), names={0: "large", 1: "small"}
+    )
     return replace(kept, cluster=cluster, jobs=table, origin=origin)
 
 

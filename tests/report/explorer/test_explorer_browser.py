@@ -250,13 +250,16 @@ def test_pointing_names_the_job_or_the_outage_and_its_times(site: Any, site_out:
         for what, key in zip(("submitted", "started", "ended"), ("submit", "start", "end"), strict=True)
     ]
     assert words[5].startswith("waited ")
+    assert words[6].startswith("by the log it waited ")
     assert site.execute_script(HOVER, *pointed[:3], "touch") == "", "a finger chooses a job instead"
     site.find_element("id", "view").send_keys("use")
     words = site.execute_script(
         HOVER, site.find_element("css selector", "#panels canvas"), begin + DAY / 2, 20, "mouse"
     )
     assert "20 nodes out of service" in words
-    assert "jobs waiting" in site.execute_script(HOVER, site.find_element("id", "queue"), begin, 20, "mouse")
+    words = site.execute_script(HOVER, site.find_element("id", "queue"), begin, 20, "mouse").splitlines()
+    assert [each.partition(":")[0] for each in words[1:]] == ["fcfs-easy", "as logged"]
+    assert all(each.endswith(" jobs waiting") for each in words[1:])
 
 
 def utc(seconds: int) -> str:

@@ -104,6 +104,7 @@ function showCard(page, job, choose) {
   const share = 100 * trace.runtime[job] / trace.walltime[job];
   fact("Ran", `${duration(trace.runtime[job])} (${share < 0.5 ? "less than 1" : Math.round(share)} % of what it asked for)`);
   fact("Submitted", moment(trace.submit[job], page));
+  for (const wait of loggedWait(page, job)) fact("By the log", `waited ${wait}, started ${moment(page.log.start[job], page)}`);
   const fates = element("div", { class: "fates" });
   for (const policy of page.policies) {
     const fate = element("div", {}, element("h3", {}, policy.label));
@@ -117,6 +118,11 @@ function showCard(page, job, choose) {
     fate.append(element("p", {}, [how, ...reasons(page, policy, job), promises(page, policy, job)].join(" ")));
   }
   card.append(facts, fates);
+}
+
+// What a job waited by the log, if that states it.
+function loggedWait({ log, trace }, job) {
+  return log && !Number.isNaN(log.start[job]) ? [duration(log.start[job] - trace.submit[job])] : [];
 }
 
 function jobTitle(page, job) {

@@ -32,6 +32,14 @@ function decodedTrace(data) {
   return trace;
 }
 
+// What the log states, like a policy of the jobs whose starts it has; null without any.
+function decodedLog(data, trace) {
+  if (data.logged === null) return null;
+  const wait = unpacked(data.logged), start = zipped(trace.submit, wait, (a, b) => (b < 0 ? NaN : a + b));
+  const byStart = Int32Array.from(start.keys()).filter((job) => wait[job] >= 0).sort((a, b) => start[a] - start[b]);
+  return { label: "as logged", submit: trace.submit, start, end: zipped(start, trace.runtime, (a, b) => a + b), byStart };
+}
+
 // A policy: times of each job on the clock of the trace, NaN for what is not there.
 function decodedPolicy(told, trace) {
   const start = zipped(trace.submit, unpacked(told.wait), (a, b) => a + b);

@@ -8,6 +8,7 @@ function jobWords(page, policy, job) {
     `started ${moment(policy.start[job], page)}`,
     `ended ${moment(policy.end[job], page)}`,
     `waited ${duration(policy.start[job] - policy.submit[job])}, ran ${duration(policy.end[job] - policy.start[job])}`,
+    ...loggedWait(page, job).map((wait) => `by the log it waited ${wait}`),
   ];
 }
 
@@ -25,9 +26,9 @@ function scheduleWords(page, policy, state, time, node) {
   return [outage.kind, `node ${node} is out of service`, `from ${moment(outage.begin, page)}`, `until ${moment(outage.end, page)}`];
 }
 
-// Of lines of several policies, [place, steps], at an instant.
+// Of lines, [look, label, steps], at an instant.
 function lineWords(page, series, time, what) {
-  const said = series.map(([place, steps]) => `${page.policies[place].label}: ${levelAt(steps, time).toLocaleString("en")} ${what}`);
+  const said = series.map(([, label, steps]) => `${label}: ${levelAt(steps, time).toLocaleString("en")} ${what}`);
   return [moment(time, page), ...said];
 }
 

@@ -1,6 +1,7 @@
 // Axes, lines over time, and what lies on top of a schedule.
 const MARGIN = { left: 56, right: 10, top: 8, bottom: 24 };
 const LINES = [["#0072b2", []], ["#d55e00", [6, 3]], ["#009e73", [2, 2]], ["#cc79a7", [8, 3, 2, 3]], ["#e69f00", [4, 4]]];
+const LOGGED = ["#565656", [1, 3]];
 
 function theme() {
   const style = getComputedStyle(document.documentElement);
@@ -129,16 +130,16 @@ function nameOutages({ context, scale, plot }, policy, state, colours) {
   }
 }
 
-// Lines of several policies, [place in LINES, steps], with an axis from 0. A line goes column by column into a picture:
+// Lines, [look, label, steps], with an axis from 0. A line goes column by column into a picture:
 // stroking paths of so many points would take most of the time of a frame.
 function drawLines(canvas, page, state, series) {
   const made = prepared(canvas), { context, scale, plot } = made, colours = theme();
   const { width, height } = plot;
-  const lines = series.map(([place, steps]) => [place, binMeans(steps, state.from, state.to, width)]);
+  const lines = series.map(([look, , steps]) => [look, binMeans(steps, state.from, state.to, width)]);
   const top = Math.max(1, ...lines.map(([, means]) => means.reduce((a, b) => Math.max(a, b), 0))) * 1.05;
   const image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer), thick = Math.max(1, Math.round(1.5 * scale));
-  for (const [place, means] of lines) {
-    const [name, dash] = LINES[place % LINES.length], colour = packedColour(colours.seen(name));
+  for (const [[name, dash], means] of lines) {
+    const colour = packedColour(colours.seen(name));
     const ends = dash.reduce((all, each) => [...all, (all.at(-1) || 0) + each * scale], []);
     let before = null;
     for (let x = 0; x < width; x++) {

@@ -3,6 +3,8 @@ const page = { data: JSON.parse(document.getElementById("data").textContent) };
 page.trace = decodedTrace(page.data);
 page.recorded = page.data.policies.map((told) => decodedPolicy(told, page.trace));
 page.policies = page.recorded;
+page.log = decodedLog(page.data, page.trace);
+if (page.log) page.log.steps = stepsOf(page.log, page.trace.nodes);
 page.epoch = page.data.epoch;
 page.users = new Map();
 for (const user of page.trace.user) if (user >= 0) page.users.set(user, (page.users.get(user) || 0) + 1);
@@ -34,10 +36,12 @@ let state = { ...usual };
 const panels = document.getElementById("panels"), legend = document.getElementById("legend"), shown = document.getElementById("shown");
 const sheet = document.getElementById("sheet");
 const canvases = new Map();
-const lines = { // of the policies that are shown: [place, steps]
+const lines = { // of the policies that are shown, and of the log
   queue: { what: "jobs waiting", steps: "queued" }, use: { what: "nodes in use", steps: "used" },
 };
-const series = (name) => [...canvases.keys()].map((policy) => [page.policies.indexOf(policy), completed(policy).steps[lines[name].steps]]);
+const lookOf = (policy) => (policy === page.log ? LOGGED : LINES[page.policies.indexOf(policy) % LINES.length]);
+const series = (name) => [...[...canvases.keys()].map(completed), ...(page.log ? [page.log] : [])]
+  .map((policy) => [lookOf(policy), policy.label, policy.steps[lines[name].steps]]);
 let waiting = 0;
 
 function draw() {
@@ -77,7 +81,13 @@ function arrange() {
     setUpHover(canvas, (time, y) => scheduleWords(page, completed(policy), state, time, nodeAt(y)));
     return element("figure", {}, element("figcaption", {}, `${policy.label}: ${state.view === "nodes" ? "node ids" : "nodes in use"} over time`), canvas);
   }));
-  shown.replaceChildren(...page.policies.map((policy, place) => {
+  const named = (policy, ...before) => {
+    const [colour, dash] = lookOf(policy), sign = element("span", { class: "sign" });
+    sign.style.borderTopColor = shade(colour);
+    sign.style.borderTopStyle = dash.length ? (policy === page.log ? "dotted" : "dashed") : "solid";
+    return element(before.length ? "label" : "span", {}, ...before, sign, policy.label);
+  };
+  shown.replaceChildren(...page.policies.map((policy) => {
     const box = element("input", { type: "checkbox" });
     box.checked = state.shown.includes(policy.label);
     box.addEventListener("change", () => {
@@ -85,11 +95,8 @@ function arrange() {
       show({ shown: kept.length ? kept : [policy.label] });
       arrange();
     });
-    const sign = element("span", { class: "sign" });
-    sign.style.borderTopColor = shade(LINES[place % LINES.length][0]);
-    sign.style.borderTopStyle = LINES[place % LINES.length][1].length ? "dashed" : "solid";
-    return element("label", {}, box, sign, policy.label);
-  }));
+    return named(policy, box);
+  }), ...(page.log ? [named(page.log)] : []));
   legend.replaceChildren(...legendOf(chosen));
   document.getElementById("view").value = state.view;
   document.getElementById("colour").value = state.colour;
