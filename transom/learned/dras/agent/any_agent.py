@@ -9,11 +9,12 @@ from numpy.random import Generator
 
 from transom.errors import SpecError, shown
 from transom.learned.dras.process.observing import Observation, Observer
-from transom.learned.dras.process.process import AgentConfig, begin, candidates_of, close, take
-from transom.learned.dras.process.state_from_window import decided, decision_of, state_from_window
+from transom.learned.dras.process.process import AgentConfig, DecisionState
+from transom.learned.dras.process.state_from_window import decide_one_by_one, decided, decision_of
 from transom.models import Window
 from transom.models.arrays import BoolArray
 from transom.simulation.core.decision import Decision
+from transom.simulation.core.events import State
 
 
 class MaskedAct(Protocol):
@@ -74,16 +75,12 @@ class AgentPolicy:
         nodes = window.cluster.num_nodes
         if nodes != self._observer.nodes:
             self._observer = Observer(self._kind, self.scheme, nodes)
-        observer = self._observer
-        state, decision_state = state_from_window(window, self.scheme, self._holder)
-        begin(state, decision_state, self.scheme)
-        while count := candidates_of(state, decision_state, self.scheme):
-            k = 0
-            if count > 1:
-                seen = observer.seen(state, decision_state)
-                k = int(self._act(seen, observer.mask(decision_state)) if self._masked else self._act(seen)) % count
-            take(state, decision_state, self.scheme, k)
-        close(state.queue, decision_state)
+        _, decision_state = decide_one_by_one(window, self.scheme, self._holder, self._choose)
         outcome = decided(window.queue.data, decision_state)
         self._holder = outcome[2]
         return decision_of(*outcome)
+
+    def _choose(self, state: State, decision_state: DecisionState, count: int) -> int:
+        seen = self._observer.seen(state, decision_state)
+        action = self._act(seen, self._observer.mask(decision_state)) if self._masked else self._act(seen)
+        return int(action) % count

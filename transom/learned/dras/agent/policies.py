@@ -14,14 +14,14 @@ from transom.learned.checkpoints import Checkpoint, load, misfit, require
 from transom.learned.dras.agent.agents import Agent, CompactAgent, agent_of
 from transom.learned.dras.cards import scheme_of
 from transom.learned.dras.process.inference import decide_window, picked
-from transom.learned.dras.process.process import PICKED, begin, candidates_of, close, take
-from transom.learned.dras.process.state_from_window import decided, decision_of, parts, state_from_window
+from transom.learned.dras.process.process import PICKED, DecisionState
+from transom.learned.dras.process.state_from_window import decide_one_by_one, decided, decision_of, parts
 from transom.learned.dras.training.collect import run_scorer
 from transom.models import Cluster, Window
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Decision
-from transom.simulation.core.events import NOW
+from transom.simulation.core.events import State
 
 if TYPE_CHECKING:
     from transom.learned.dras.agent.adaptation import Adaptation
@@ -109,25 +109,24 @@ class LearnedPolicy:
 
     def _decide_one_by_one(self, window: Window, nodes: int) -> tuple[IntArray, int, int, int]:
         """What ``decide_window`` tells, with any agent, which may learn from it."""
-        state, decision_state = state_from_window(window, self.scheme, self._holder)
-        begin(state, decision_state, self.scheme)
         agent, learning = self._agent, self._adaptation
-        if learning is not None:
-            learning.arrive(int(state.at[NOW]))
-        while count := candidates_of(state, decision_state, self.scheme):
-            k = 0
-            if count > 1:
-                self.choices += 1
-                features, context = agent.observe(state, decision_state, nodes)
-                scores = agent.score(features, context, count)
-                k, log_probability = picked(scores, count, np.empty(count), self._rng, self._epsilon)
-                if learning is not None:
-                    learning.decided(features, context, count, k, log_probability)
-            job = state.queue[decision_state.candidates[k]]
-            take(state, decision_state, self.scheme, k)
+
+        def choose(state: State, decision_state: DecisionState, count: int) -> int:
+            self.choices += 1
+            features, context = agent.observe(state, decision_state, nodes)
+            scores = agent.score(features, context, count)
+            k, log_probability = picked(scores, count, np.empty(count), self._rng, self._epsilon)
             if learning is not None:
-                learning.selected(state, decision_state, int(job), nodes)
-        close(state.queue, decision_state)
+                learning.decided(features, context, count, k, log_probability)
+            return int(k)
+
+        def selected(state: State, decision_state: DecisionState, job: int) -> None:
+            if learning is not None:
+                learning.selected(state, decision_state, job, nodes)
+
+        if learning is not None:
+            learning.arrive(window.now)
+        state, decision_state = decide_one_by_one(window, self.scheme, self._holder, choose, selected)
         if learning is not None:
             learning.leave(state, decision_state, int(decision_state.at[PICKED]))
         outcome: tuple[IntArray, int, int, int] = decided(window.queue.data, decision_state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,11 @@ from transom.learned.dras.process.process import (
     PICKED,
     AgentConfig,
     DecisionState,
+    begin,
+    candidates_of,
     check_config,
+    close,
+    take,
 )
 from transom.models import Window
 from transom.models import job as table
@@ -109,6 +114,36 @@ def state_from_arrays(window: Parts, nodes: int, scheme: AgentConfig, holder: in
     for job in range(waiting):
         if queue[job, table.ID] == holder:
             decision_state.at[HOLDER] = job
+    return state, decision_state
+
+
+def decide_one_by_one(
+    window: Window,
+    scheme: AgentConfig,
+    holder: int,
+    choose: Callable[[State, DecisionState, int], int],
+    selected: Callable[[State, DecisionState, int], None] = lambda *_: None,
+) -> tuple[State, DecisionState]:
+    """Decide the instant of a window, one selection after the other, whoever chooses.
+
+    Parameters
+    ----------
+    window, scheme, holder : as of :func:`state_from_window`.
+    choose : gives the place of a candidate, of state, decision state and how many candidates there are, two or more.
+    selected : told state, decision state and the job after each selection, also of the only candidate.
+
+    Returns
+    -------
+    State and decision state of the instant, which is over, for :func:`decided`.
+    """
+    state, decision_state = state_from_window(window, scheme, holder)
+    begin(state, decision_state, scheme)
+    while count := candidates_of(state, decision_state, scheme):
+        k = choose(state, decision_state, count) if count > 1 else 0
+        job = int(state.queue[decision_state.candidates[k]])
+        take(state, decision_state, scheme, k)
+        selected(state, decision_state, job)
+    close(state.queue, decision_state)
     return state, decision_state
 
 
