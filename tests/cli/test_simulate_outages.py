@@ -114,3 +114,28 @@ def test_maintenance_brings_a_replay_closer_to_the_log(transom: Callable[..., Ra
     assert transom("calibrate", stood_still, "--on-failure", "lose").status == 2
     nothing = transom("simulate", "instances/workloads/lublin_5000.swf.gz", "--jobs", 10, "--outages", "logged")
     assert (nothing.status, "does not say when jobs started" in nothing.err) == (2, True)
+
+
+def test_the_bundled_site_is_replayed_with_its_partitions_and_its_maintenance(
+    transom: Callable[..., Ran], root: Path, tmp_path: Path
+) -> None:
+    site, trace = root / "instances" / "site", tmp_path / "site.parquet"
+    truth = json.loads((site / "truth.json").read_text())["waits"]
+    conf = ("--conf", site / "slurm.conf", "--conf", site / "reservations.txt")
+    transom("import", "slurm", site / "sacct.txt.gz", *conf, "-o", trace)
+    offered = transom("simulate", trace, "--policy", "fcfs-easy").err
+    stated = "the trace states maintenance between 2026-03-16 06:00 and 2026-03-18 06:00: --outages trace replays it"
+    assert stated in offered
+
+    def waits(*asked: str) -> dict[str, float]:
+        told = transom("simulate", trace, "--policy", "fcfs-easy", "--policy", "saf-easy", "--json", *asked).lines[0]
+        return {each["policy"]: each["metrics"]["mean_wait"] for each in told["policies"]}
+
+    for asked, error in (("trace", 0.05), ("logged", 0.07)):
+        for policy, wait in waits("--outages", asked).items():
+            assert wait == pytest.approx(truth[policy]["all"]["mean_wait"], rel=error), (asked, policy)
+    # Without the maintenance the answer is about a time, and merged about a machine, that nobody had.
+    assert waits()["fcfs-easy"] < 0.6 * truth["fcfs-easy"]["all"]["mean_wait"]
+    assert waits("--merge-partitions")["fcfs-easy"] < 0.4 * truth["fcfs-easy"]["all"]["mean_wait"]
+    refused = transom("simulate", trace, "--partition", "gpu", "--outages", "trace")
+    assert refused.status == 0  # the whole machine was out

@@ -50,3 +50,25 @@ def test_a_log_without_starts_shows_no_outages(tmp_path: Path) -> None:
     (tmp_path / "log.swf").write_text(JOBS.replace("1 0 0", "1 0 -1"))
     with pytest.raises(SpecError, match="log: the trace does not say when jobs started"):
         known_outages(["logged"], read_swf(tmp_path / "log.swf"))
+
+
+def test_maintenance_that_a_trace_states_is_of_its_machine(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text(JOBS)
+    records = read_swf_records(str(tmp_path / "log.swf"))
+    rows = [
+        {"begin": 10, "end": 20, "nodes": 8, "cores": 32},
+        {"begin": 30, "end": 40, "nodes": 2, "cores": 8},
+        {"begin": 50, "end": 60, "nodes": 9, "cores": 36},  # with a node that is none of the machine
+    ]
+    card = replace(records.card, machine={"nodes": 8, "cores": 32}, maintenance=rows, told_by="")
+    for unit, sizes in (("nodes", [8, 2, 8]), ("cores", [32, 8, 32])):
+        jobs = records.jobs.with_columns(cores=records.jobs["nodes"], req_cores=records.jobs["req_nodes"])
+        write_trace(tmp_path / "log.parquet", jobs, replace(card, unit=unit))
+        found = known_outages(["trace"], read_swf(tmp_path / "log.parquet")).rows
+        assert [(each.kind, each.begin, each.number) for each in found] == [
+            ("maintenance", begin, size) for begin, size in zip((10, 30, 50), sizes, strict=True)
+        ]
+    with pytest.raises(SpecError, match="maintenance of 8 of 32 cores, not how many of the 4 here"):
+        known_outages(["trace"], read_swf(tmp_path / "log.parquet", nodes=4))
+    with pytest.raises(SpecError, match="log: the trace states no maintenance"):
+        known_outages(["trace"], read_swf(tmp_path / "log.swf"))

@@ -10,9 +10,10 @@ from transom._system.wording import counted
 from transom.errors import SpecError
 from transom.reading import head
 from transom.traces.outages import OnFailure, Outage, Outages, parse_outages
-from transom.traces.records.slurm_text.reservations import read_reservations
+from transom.traces.partitions import STATED
+from transom.traces.records.slurm_text.reservations import for_maintenance, read_reservations
 from transom.traces.standstills import standstills
-from transom.traces.trace_file import is_trace_file, read_trace_card
+from transom.traces.trace_file import TraceCard, is_trace_file, read_trace_card
 from transom.traces.workload import Workload
 
 LOGGED = "logged"
@@ -30,8 +31,8 @@ def known_outages(
     Parameters
     ----------
     texts : each a file or a law as :func:`~transom.traces.outages.parse_outages` takes them, what ``scontrol show
-        reservation`` printed, whose reservations with the flag ``MAINT`` are maintenance that is known from the start,
-        or ``logged``, the standstills of the log as such maintenance.
+        reservation`` printed, whose reservations with the flag ``MAINT`` are maintenance that is known from the start;
+        ``trace``, such reservations that the trace states; or ``logged``, the standstills of the log.
     workload : what is replayed.
     on_failure : see :class:`~transom.traces.outages.Outages`.
     note : takes what is left out, a line each.
@@ -39,18 +40,43 @@ def known_outages(
     Raises
     ------
     SpecError : a law is malformed, there are two, a reservation has more nodes than the machine, sizes of jobs count no
-        nodes, or the log states no starts.
+        nodes, or the trace states no maintenance or no starts.
     TraceError : a file cannot be read; the message names file, line and broken condition.
     """
-    files = [text for text in texts if text != LOGGED and not _prints_reservations(text)]
+    files = [text for text in texts if text not in (LOGGED, STATED) and not _prints_reservations(text)]
     made = parse_outages(files, workload.cluster.num_nodes, on_failure)
     rows = list(made.rows)
     for text in texts:
         if text == LOGGED:
             rows += _logged(workload)
+        elif text == STATED:
+            if not (stated := stated_maintenance(workload)):
+                raise SpecError(f"{workload.name}: the trace states no maintenance (transom import --conf keeps it)")
+            rows += stated
         elif text not in files:
             rows += _reserved(text, workload, note)
     return replace(made, rows=tuple(rows))
+
+
+def stated_maintenance(workload: Workload) -> list[Outage]:
+    """The maintenance that the trace of a workload states; none where it states none.
+
+    Raises
+    ------
+    SpecError : it is of a part of a machine of which the workload has another part.
+    """
+    path, nodes = workload.origin.path, workload.cluster.num_nodes
+    card = read_trace_card(path) if is_trace_file(path) else TraceCard()
+    rows, whole = [], card.machine.get(card.unit, 0)
+    for each in card.maintenance:
+        number = int(each[card.unit])
+        if number < whole > nodes:
+            raise SpecError(
+                f"{path}: states maintenance of {number:,} of {whole:,} {card.unit}, not how many of the {nodes:,} here"
+            )
+        if number > 0:
+            rows.append(Outage("maintenance", int(each["begin"]), int(each["end"]), min(number, nodes)))
+    return rows
 
 
 def _logged(workload: Workload) -> list[Outage]:
@@ -74,14 +100,11 @@ def _reserved(path: str, workload: Workload, note: Callable[[str], None]) -> lis
     if is_trace_file(trace) and read_trace_card(trace).unit != "nodes":
         raise SpecError(f"{path}: reservations are of nodes, and sizes in {trace} count cores: state them as CSV")
     found = read_reservations(path)
-    kept = [each for each in found if "MAINT" in each.flags]
-    if left := len(found) - len(kept):
+    if left := sum("MAINT" not in each.flags for each in found):
         note(f"{path}: {counted(left, 'reservation')} without the flag MAINT left out: they are for certain jobs")
     rows = []
-    for k, each in enumerate(kept):
-        together = (other.hosts for other in kept[:k] if other.begin < each.end and each.begin < other.end)
-        if number := len(set(each.hosts).difference(*together)):
-            rows.append(Outage("maintenance", each.begin, each.end, number))
-        if number > nodes:
-            raise SpecError(f"{path}: {each.name!r} reserves {number} nodes, the machine has {nodes}")
+    for each, hosts in for_maintenance(found):
+        if len(hosts) > nodes:
+            raise SpecError(f"{path}: {each.name!r} reserves {len(hosts)} nodes, the machine has {nodes}")
+        rows.append(Outage("maintenance", each.begin, each.end, len(hosts)))
     return rows

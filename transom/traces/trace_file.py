@@ -68,6 +68,7 @@ class TraceCard:
     topology : the switch and the pod of each node, where known.
     repairs : number of records by what was done to them.
     source : from what the trace was made; ``epoch`` is the Unix time of 0 s where times do not count from 1970.
+    maintenance : what is known of it: ``begin`` and ``end`` [s], ``nodes`` and their ``cores``.
     """
 
     unit: str = "nodes"
@@ -77,6 +78,7 @@ class TraceCard:
     topology: Mapping[str, Any] = field(default_factory=dict)
     repairs: Mapping[str, int] = field(default_factory=dict)
     source: Mapping[str, Any] = field(default_factory=dict)
+    maintenance: Sequence[Mapping[str, int]] = ()
 
     def document(self) -> dict[str, Any]:
         """The same in JSON's terms."""

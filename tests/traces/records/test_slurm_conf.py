@@ -253,3 +253,15 @@ def test_a_line_without_a_name_is_no_record(line: str, tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(f"{CONF}{line}\n")
     (tmp_path / "plain.conf").write_text(CONF)
     assert read_site([str(tmp_path / "slurm.conf")]) == read_site([str(tmp_path / "plain.conf")])
+
+
+def test_maintenance_is_kept_of_reservations(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-4] CPUs=8\nPartitionName=all Nodes=ALL\n")
+    (tmp_path / "reservations").write_text(
+        "ReservationName=m StartTime=2026-01-01T06:00 EndTime=2026-01-01T08:00 Nodes=n[1-3] NodeCnt=3 Flags=MAINT\n"
+        "ReservationName=c StartTime=2026-01-01T06:00 EndTime=2026-01-01T08:00 Nodes=n4 NodeCnt=1 Users=ada Flags=\n"
+    )
+    site = read_site([str(tmp_path / "reservations"), str(tmp_path / "slurm.conf")], "Europe/Berlin")
+    assert site.maintenance == [{"begin": 1767243600, "end": 1767250800, "nodes": 3, "cores": 24}]
+    assert site.notes == ("1 reservation without the flag MAINT: not kept, they are for certain jobs",)
+    assert site.partitions["all"]["node_list"] == "n[1-4]"

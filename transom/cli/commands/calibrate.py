@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 from transom._system.durations import column_unit, times
 from transom.cli.options import common as options
 from transom.cli.options import completion
-from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_outages
+from transom.cli.options.outages import OnFailureOption, OutagesOption, with_outages
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remark, which_machine
@@ -63,10 +62,9 @@ def command(
     workload = read_workload(trace, nodes, start, jobs, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
-    broken, known = chosen_outages(outages, on_failure, workload, context)
+    runs, broken, known = with_outages(runs, outages, on_failure, workload, context)
     for line in known:
         note(line)
-    runs = [replace(run, outages=broken) for run in runs]
     found: dict[str, Calibrated] = {}
     with progress() as bars:
         for run in runs:

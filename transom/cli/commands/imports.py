@@ -30,8 +30,8 @@ def slurm_command(
         typer.Option(
             "--conf",
             metavar="FILE",
-            help="Machine, partitions and topology: slurm.conf, topology.conf, or what scontrol show nodes, partitions "
-            "or topology prints. Repeat for several.",
+            help="Machine, partitions, topology and maintenance: slurm.conf, topology.conf, or what scontrol show "
+            "nodes, partitions, topology or reservation prints. Repeat for several.",
         ),
     ] = None,
     unit: records.UnitOption = "auto",
@@ -54,7 +54,7 @@ def slurm_command(
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
     chosen = ImportRules(unit, bad, timezone, nodes)
     kind = format
-    site = read_site(conf) if conf else Site()
+    site = read_site(conf, timezone) if conf else Site()
     import_trace("slurm", files, out, lambda: read_slurm(files, chosen, kind, names, site), anonymise, key, json)
 
 

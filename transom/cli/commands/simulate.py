@@ -14,11 +14,10 @@ from transom.cli.options import completion, tasks, workflows
 from transom.cli.options.digits import DURATION
 from transom.cli.options.events import Rules, read_under, refuse_others
 from transom.cli.options.nodes import AllocateBy, NodeOptions, Rule, chosen_runs, machine, on_tree
-from transom.cli.options.outages import OnFailureOption, OutagesOption, chosen_outages
+from transom.cli.options.outages import OnFailureOption, OutagesOption, with_outages
 from transom.cli.options.reading import Reading
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import note
 from transom.cli.output.learned_policies import ReferenceOption
 from transom.cli.output.schedule_tables import By
 from transom.cli.output.sequences import compare_sequences
@@ -209,13 +208,9 @@ def command(
         return
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
-    broken, known = chosen_outages(outages, on_failure, extended.workload, context)
-    if read.rules.replayed == "textbook":
-        for line in known:
-            note(line)
-    runs = [replace(run, outages=broken) for run in runs]
+    runs, broken, known = with_outages(runs, outages, on_failure, extended.workload, context)
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
     if not trim.counts(extended.workload.jobs.submit).any():
         raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
-    traced = Traced(trace, read.card, extended, cluster, broken)
+    traced = Traced(trace, read.card, extended, cluster, broken, known)
     simulate_trace(asked, traced, runs, Figures(tau, trim, jitter, repeats, by or (), today))

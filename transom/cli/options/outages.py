@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transom._system.durations import day
+
 if TYPE_CHECKING:
+    from transom.simulation.runs import Run
     from transom.traces import Workload
     from transom.traces.outages import Outages
     from transom.traces.standstills import Standstill
@@ -20,11 +23,11 @@ OutagesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--outages",
-        metavar="FILE|LAW|logged",
+        metavar="FILE|LAW|trace|logged",
         help="Node failures, drains and maintenance: a CSV file with the columns kind, begin, end, "
         "nodes, announced; what scontrol show reservation prints; random failures such as "
-        "mtbf=30d,mttr=4h, drawn with --seed; or logged: when the log started nothing though jobs "
-        "waited. Repeat to combine.",
+        "mtbf=30d,mttr=4h, drawn with --seed; trace: maintenance that the trace states; or logged: "
+        "when the log started nothing though jobs waited. Repeat to combine.",
     ),
 ]
 OnFailureOption = Annotated[
@@ -32,35 +35,55 @@ OnFailureOption = Annotated[
 ]
 
 
-def chosen_outages(
-    texts: list[str] | None, on_failure: OnFailure, workload: Workload, context: typer.Context
-) -> tuple[Outages | None, list[str]]:
-    """The outages of a replay that are stated, None if none are, and what a person should know of those of the log.
+def with_outages(
+    runs: list[Run], texts: list[str] | None, on_failure: OnFailure, workload: Workload, context: typer.Context
+) -> tuple[list[Run], Outages | None, list[str]]:
+    """Runs with the outages that are stated, these (None if none are), and what a person should know of others.
 
     Raises
     ------
     SpecError : a law is malformed, the log states no starts, or --on-failure is stated without --outages.
     TraceError : a file cannot be read.
     """
+    from dataclasses import replace
+
     from transom.errors import SpecError
     from transom.simulation.known_outages import LOGGED, known_outages
     from transom.traces.standstills import standstills
 
-    lines: list[str] = []
-    if not texts:
-        source = context.get_parameter_source("on_failure")
-        if source is not None and source.name == "COMMANDLINE":
-            raise SpecError("--on-failure needs --outages")
-        if found := standstills(workload):
-            replayed = "this" if len(found) == 1 else "these"
-            lines.append(f"{_in_words(found, workload)}: --outages logged replays {replayed} as maintenance")
-        return None, lines
-    made = known_outages(texts, workload, on_failure, lines.append)
-    if LOGGED in texts:
-        found = standstills(workload)
-        said = f"{_in_words(found, workload)}: replayed as maintenance" if found else "the log shows no standstill"
-        lines.append(f"--outages logged: {said}")
-    return made, lines
+    if texts:
+        lines: list[str] = []
+        made = known_outages(texts, workload, on_failure, lines.append)
+        if LOGGED in texts:
+            found = standstills(workload)
+            said = f"{_in_words(found, workload)}: replayed as maintenance" if found else "the log shows no standstill"
+            lines.append(f"--outages logged: {said}")
+        return [replace(run, outages=made) for run in runs], made, lines
+    source = context.get_parameter_source("on_failure")
+    if source is not None and source.name == "COMMANDLINE":
+        raise SpecError("--on-failure needs --outages")
+    takes_them = all(run.rules == "textbook" and not getattr(run.policy, "reservations", "") for run in runs)
+    return runs, None, _offered(workload) if takes_them else []
+
+
+def _offered(workload: Workload) -> list[str]:
+    """The maintenance that the trace states, else that of which its log tells."""
+    from transom.errors import SpecError
+    from transom.simulation.known_outages import stated_maintenance
+    from transom.traces.standstills import standstills
+
+    try:
+        stated = stated_maintenance(workload)
+    except SpecError:  # that of other nodes
+        stated = []
+    if stated:
+        begin, end = (_date(time, workload.origin.epoch) for time in (stated[0].begin, stated[0].end))
+        more = f" and {len(stated) - 1} times more" if len(stated) > 1 else ""
+        return [f"the trace states maintenance between {begin} and {end}{more}: --outages trace replays it"]
+    if found := standstills(workload):
+        replayed = "this" if len(found) == 1 else "these"
+        return [f"{_in_words(found, workload)}: --outages logged replays {replayed} as maintenance"]
+    return []
 
 
 def _in_words(found: list[Standstill], workload: Workload) -> str:
@@ -74,11 +97,10 @@ def _in_words(found: list[Standstill], workload: Workload) -> str:
 
 
 def _date(time: int, epoch: int | None) -> str:
-    from datetime import UTC, datetime, timedelta
-
     if epoch is None:
         return f"{time:,} s"
-    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=time + epoch)).strftime("%Y-%m-%d %H:%M")
+    time += epoch
+    return f"{day(time)} {time % 86_400 // 3600:02}:{time % 3600 // 60:02}"
 
 
 def recorded_outages(details: dict[str, Any], where: str) -> Outages | None:

@@ -39,13 +39,15 @@ if TYPE_CHECKING:
 
 
 class Traced(NamedTuple):
-    """What is replayed: the file, what a recording says of its rules, its jobs, and the texts of tree and outages."""
+    """What is replayed: the file, what a recording says of its rules, its jobs, the text of a tree, outages, and lines
+    on others."""
 
     trace: Path
     rules: dict[str, Any]
     jobs: Equipped
     cluster: str | None
     outages: Outages | None
+    known: Sequence[str] = ()
 
 
 class Figures(NamedTuple):
@@ -104,7 +106,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
             check_recording(out / run.label)
     if asked.pictures:
         check_writable(asked.pictures / "timeline.png", ".png")
-    for line in describe(workload) + traced.jobs.lines:
+    for line in (*describe(workload), *traced.jobs.lines, *traced.known):
         note(line)
 
     texts = read_job_texts(traced.trace, workload.jobs.id) if out else {}

@@ -74,12 +74,14 @@ class Site:
     partitions : by name: ``nodes``, ``cores``, ``max_time`` and ``default_time`` [s], and so on.
     topology : the switch and the pod of each node.
     notes : what it leaves open, and what is not counted.
+    maintenance : reservations for it: ``begin`` and ``end`` [s], ``nodes`` and their ``cores``.
     """
 
     machine: Mapping[str, int] = field(default_factory=dict)
     partitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     topology: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    maintenance: Sequence[Mapping[str, int]] = ()
 
 
 class Imported(NamedTuple):
@@ -140,7 +142,8 @@ def built(
         findings.note("more nodes are in use at once than there are: jobs share nodes (--unit cores counts cores)")
     size = jobs[unit].zip_with(jobs[unit] > 0, jobs[f"req_{unit}"])
     findings.count(f"larger than the machine of {machine[unit]:,} {unit}", int((size > machine[unit]).sum()))
-    card = TraceCard(unit, machine, told_by, partitions, site.topology, dict(findings.repairs))
+    repairs = dict(findings.repairs)
+    card = TraceCard(unit, machine, told_by, partitions, site.topology, repairs, maintenance=site.maintenance)
     return Imported(jobs, card, findings)
 
 

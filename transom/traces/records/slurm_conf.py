@@ -13,10 +13,12 @@ from transom.errors import TraceError
 from transom.traces.records.hostlist import compressed, hosts
 from transom.traces.records.importing import Site
 from transom.traces.records.slurm_text.documents import decoded, json_records
+from transom.traces.records.slurm_text.reservations import SlurmReservation, for_maintenance, read_reservations
 from transom.traces.records.slurm_text.tokens import (
     NODE,
     NODE_SET,
     PARTITION,
+    RESERVATION,
     SWITCH,
     Record,
     numbered_lines,
@@ -30,14 +32,15 @@ _INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S+)[ \t]*$", re.IGNORECASE | re.MU
 _ENDLESS = ("UNLIMITED", "INFINITE", "")
 
 
-def read_site(paths: Sequence[str]) -> Site:
+def read_site(paths: Sequence[str], timezone: str | None = None) -> Site:
     """What configurations say about machine, partitions and topology.
 
     Parameters
     ----------
     paths : ``slurm.conf``, ``topology.conf``, ``scontrol show nodes``, ``show partitions``, ``show topology``, the
         first two of these also with ``--json``; in any order. What they include is read in its place; a note names an
-        included file that is not there.
+        included file that is not there. Of what ``scontrol show reservation`` prints maintenance is kept.
+    timezone : of dates of reservations, by name; None is UTC.
 
     Raises
     ------
@@ -46,18 +49,24 @@ def read_site(paths: Sequence[str]) -> Site:
     found: dict[str, list[Record]] = {kind: [] for kind in _RECORDS}
     notes: list[str] = []
     seen: set[str] = set()
+    reserved: list[SlurmReservation] = []
     for path in paths:
         text = _text(path)
         if text.lstrip()[:1] in ("{", "["):
             records = [(path, kind, record) for _, kind, record in json_records(decoded(path, text))]
         else:
             records = list(records_of(_lines(path, text, seen, paths, notes)))
+        if any(kind == RESERVATION for _, kind, _ in records):
+            reserved += read_reservations(path, timezone or "")
+            continue
         records = [(where, kind, record) for where, kind, record in records if kind in found and record[kind]]
         if not records and not _INCLUDE.search(text):
             raise TraceError(f"{path}: names no node, partition or switch; expected slurm.conf or scontrol show")
         for where, kind, record in records:
             found[kind].append({**record, "": where})
-    return _site(found, notes)
+    if left := sum("MAINT" not in each.flags for each in reserved):
+        notes.append(f"{counted(left, 'reservation')} without the flag MAINT: not kept, they are for certain jobs")
+    return _site(found, notes, reserved)
 
 
 def _text(path: str) -> str:
@@ -89,7 +98,7 @@ def _lines(path: str, text: str, seen: set[str], given: Sequence[str], notes: li
                 notes.append(f"{path}: includes {found[1]}, which is not there: what it says is not known")
 
 
-def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
+def _site(found: Mapping[str, Sequence[Record]], notes: list[str], reserved: Sequence[SlurmReservation]) -> Site:
     nodes: dict[str, Record] = {}
     future: dict[str, None] = {}
     for each in _with_defaults(NODE, found[NODE]):
@@ -141,6 +150,10 @@ def _site(found: Mapping[str, Sequence[Record]], notes: list[str]) -> Site:
         partitions,
         _topology(found[SWITCH], list(used)),
         tuple(notes),
+        [
+            {"begin": each.begin, "end": each.end, "nodes": len(own), "cores": _sizes(list(own), nodes)["cores"]}
+            for each, own in for_maintenance(reserved)
+        ],
     )
 
 

@@ -80,6 +80,17 @@ def read_reservations(path: str, timezone: str = "") -> tuple[SlurmReservation, 
     return tuple(each for same in found.values() for each in same if each.hosts)
 
 
+def for_maintenance(found: Sequence[SlurmReservation]) -> list[tuple[SlurmReservation, set[str]]]:
+    """The reservations with the flag ``MAINT`` and their hosts, without those that one before them has at that time."""
+    kept = [each for each in found if "MAINT" in each.flags]
+    made = []
+    for k, each in enumerate(kept):
+        together = (other.hosts for other in kept[:k] if other.begin < each.end and each.begin < other.end)
+        if own := set(each.hosts).difference(*together):
+            made.append((each, own))
+    return made
+
+
 def _records(path: str, text: str) -> Iterator[tuple[str, Record]]:
     if text.lstrip()[:1] in ("{", "["):
         word, records = "reservation", json_records(decoded(path, text))
