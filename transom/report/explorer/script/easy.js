@@ -21,7 +21,8 @@ function* easyReplay(jobs, capacity) {
   let next = 0, started = 0, passed = 0, shadow = 0, passes = 0;
 
   const fits = (job, amount) => {
-    for (let r = 0; r < demand.length; r++) if (demand[r][job] > amount[r]) return false;
+    if (nodes[job] > amount[0]) return false; // mostly it is nodes that lack
+    for (let r = 1; r < demand.length; r++) if (demand[r][job] > amount[r]) return false;
     return true;
   };
   const change = (amount, job, sign) => {
