@@ -6,9 +6,9 @@ What that starts is written as ``sacct`` prints it, with what makes accounting h
 their limit or are cancelled, executions before a requeue, steps, and jobs that still run or wait when the records
 end. A start is logged seconds to minutes after the decision, as long as a prologue takes.
 
-Written to ``OUT``: ``sacct.txt.gz``, ``slurm.conf``, ``maintenance.csv`` (for ``--outages``), ``reservations.txt``
-(``scontrol show reservation``) and ``truth.json``: waits [s] of the jobs that the records show from submission to end,
-by the log, and as the same replay gives them under other policies.
+Written to ``OUT``: ``sacct.txt.gz``, ``slurm.conf``, ``reservations.txt`` (``scontrol show reservation``) and
+``truth.json``: waits [s] of the jobs that the records show from submission to end, by the log, and as the same replay
+gives them under other policies.
 """
 
 from __future__ import annotations
@@ -134,9 +134,6 @@ def write_site(out: Path, seed: int, days: int = 21, sizes: Sequence[int] = (48,
     (out / "slurm.conf").write_text(configuration(partitions))
     (out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
     first, until, nodes = BEGIN + down[0], BEGIN + down[1], sum(sizes)
-    (out / "maintenance.csv").write_text(
-        f"kind,begin,end,nodes,announced\nmaintenance,{first},{until},{nodes},{first - ANNOUNCED}\n"
-    )
     (out / "reservations.txt").write_text(
         f"ReservationName=maintenance StartTime={first} EndTime={until} Duration=2-00:00:00\n"
         f"   Nodes={','.join(hosts(each) for each in partitions)} NodeCnt={nodes} Features=(null) PartitionName=(null)"

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from benchmarks import result_pages
+from benchmarks.five_commands import commands
 from tests.packages import install
 from tests.warm_process import COMMANDS, WarmProcess
 from transom.cli.app import command_line
@@ -32,6 +33,7 @@ STAND_INS = "<!-- run on stand-in files -->"  # above blocks of sh; :func:`stand
 FENCE = re.compile(rf"^({STAND_INS}\n)?```(\w+)\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 PACKAGES = {"problems.md": "makespan"}  # of tests/packages, installed for the commands of a page
 LEARNED = ("learned-repair.md", "dras.md")  # pages whose commands need the extra of that name
+FIRST = ("README.md", "quickstart.md", "operator.md", "student.md", "window.md")  # pages that show all output
 WITHOUT = pytest.mark.skipif(find_spec("torch") is None, reason="the extra 'learned' is not installed")
 
 
@@ -122,15 +124,30 @@ def test_a_block_runs_and_prints_what_is_shown(
             assert command[0] == "transom"
             run(command, folder, page)
         return
-    # A console block: each line with a dollar is a command, what follows is its output.
-    for part in re.split(r"^\$ ", source.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
-        command, _, shown = part.partition("\n")
+    for command, shown in commands(f"```console\n{source}```"):
         printed = run(shlex.split(command), folder, page).strip()
-        shown, dots, _ = shown.strip().partition("\n...")
-        if dots:  # the beginning of a long output, with long lines broken
-            assert " ".join(printed.split()).startswith(" ".join(shown.split()))
-        elif shown:
-            assert printed == shown
+        if shown:
+            assert_shown(shown, printed)
+
+
+def assert_shown(shown: str, printed: str) -> None:
+    """What is shown is what is printed: line breaks, solving times and what stands for a line of three dots aside."""
+    shown, printed = (re.sub(r"\d+\.\d{4}$", "TIME", text, flags=re.MULTILINE) for text in (shown, printed))
+    parts = re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)
+    pattern = ".*".join(re.escape(" ".join(part.split())) for part in parts)
+    assert re.fullmatch(pattern, " ".join(printed.split())), f"expected\n{shown}\n\nprinted\n{printed}"
+
+
+def test_the_first_pages_show_what_their_commands_print() -> None:
+    assert {page.name for page in PAGES} >= set(FIRST)
+    for param in BLOCKS:
+        page, language, source, expected = param.values
+        if page in FIRST and language == "python":
+            assert expected, f"{param.id}: {source}"
+        elif page in FIRST:
+            silent = [command for command, shown in commands(f"```console\n{source}```") if not shown]
+            assert language == "console", param.id
+            assert not silent, f"{param.id}: {silent}"
 
 
 FENCES = re.compile(r"^(.*)\n```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
