@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +56,29 @@ def test_everything_is_drawn_and_written(tmp_path: Path) -> None:
     for path in paths:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
         assert path.stat().st_size > 3000
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_timeline_and_weeks_show_the_log_where_it_states_all_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, known: bool
+) -> None:
+    plain = long_schedule(jobs=60)
+    logged = np.where(known | (plain.start > plain.start[0]), plain.start + 50, -1)
+    drawn: dict[str, list[str]] = {}
+
+    def note(name: str, drawing: Callable[..., Figure]) -> Callable[..., Figure]:
+        def noted(schedules: Sequence[Schedule], *more: Trim | None) -> Figure:
+            drawn[name] = [schedule.policy for schedule in schedules]
+            return drawing(schedules, *more)
+
+        return noted
+
+    for name, drawing in (("timeline", timeline), ("weekly", weekly), ("wait_by_mode", wait_by_mode)):
+        monkeypatch.setattr(f"transom.plot.all_figures.{name}", note(name, drawing))
+    for _ in figures([replace(plain, logged=logged)]):
+        pass
+    both = ["fcfs-easy", *(["as logged"] if known else [])]
+    assert drawn == {"timeline": both, "weekly": both, "wait_by_mode": ["fcfs-easy"]}
 
 
 def test_the_kiviat_graph_tells_hops_on_a_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

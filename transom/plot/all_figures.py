@@ -17,6 +17,7 @@ from transom.plot.waits import wait_by_mode, wait_by_size
 from transom.plot.weekly import weekly
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.lowest_idle import assign_nodes
+from transom.simulation.output.as_logged import as_logged
 from transom.simulation.output.metrics import WEEK, Trim, makespan
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def figures(schedules: Sequence[Schedule], trim: Trim | None = None) -> Iterator
     A timeline; waiting times by size and by mode; with two policies or more the Kiviat graph, on a tree with the hop
     cost; a Gantt chart per policy. Beyond a week: the weeks, and instead of the Gantt chart
     :func:`~transom.plot.bands.bands` of the whole and a Gantt chart of the busiest week, the seven days in which most
-    nodes are in use under the first policy.
+    nodes are in use under the first policy. Timeline and weeks also show the log, where it states all starts.
 
     Parameters
     ----------
@@ -116,14 +117,15 @@ def _remark(figure: Figure, schedule: Schedule) -> None:
 
 def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[str, Figure]]:
     long = max(makespan(schedule) for schedule in schedules) > WEEK
-    yield "timeline", timeline(schedules)
+    beside = [*schedules, *_logged(schedules[0])]
+    yield "timeline", timeline(beside)
     yield "wait_by_size", wait_by_size(schedules, trim)
     yield "wait_by_mode", wait_by_mode(schedules, trim)
     if len(schedules) > 1:
         on_trees = all(schedule.spread is not None for schedule in schedules)
         yield "kiviat", kiviat(schedules, (*SPOKES, "mean_hop_cost") if on_trees else SPOKES, trim=trim)
     if long:
-        yield "weekly", weekly(schedules, trim)
+        yield "weekly", weekly(beside, trim)
     # The same week for all, that they can be compared: the busiest one under the first policy.
     week = busiest(schedules[0])
     for schedule, name in zip(schedules, file_names([s.policy for s in schedules]), strict=True):
@@ -135,6 +137,12 @@ def _drawn(schedules: Sequence[Schedule], trim: Trim | None) -> Iterator[tuple[s
             text = f"{figure.axes[0].get_xlabel()}: the seven days in which most nodes are in use"
             figure.axes[0].set_xlabel(text if len(schedules) == 1 else f"{text} under {shortened(schedules[0].policy)}")
             yield f"gantt_week_{name}", figure
+
+
+def _logged(schedule: Schedule) -> list[Schedule]:
+    """What the log says, where it states the start of every job: others would be missing in sums over time."""
+    whole = schedule.logged is not None and (schedule.logged >= 0).all()
+    return [logged.schedule] if whole and (logged := as_logged(schedule)) is not None else []
 
 
 def file_names(policies: Sequence[str]) -> list[str]:

@@ -72,16 +72,28 @@ def test_errors_are_of_the_same_jobs_and_by_partition() -> None:
     assert replay_error("fcfs", replace(replayed, logged=None), {}) is None
 
 
-def test_outages_of_the_replay_are_not_those_of_the_log(tmp_path: Path) -> None:
+def test_jobs_that_the_replay_lost_ran_to_their_end_by_the_log(tmp_path: Path) -> None:
     path = tmp_path / "outages.csv"
     path.write_text("kind,begin,end,nodes\nfailure,50,60,1\n")
-    made = workload([10, 120, 230])
-    replayed = simulate(made, "fcfs", outages=parse_outages([str(path)], 4, "lose"))
+    replayed = simulate(workload([10, 120, 230]), "fcfs", outages=parse_outages([str(path)], 4, "lose"))
     logged = as_logged(replayed)
     assert logged is not None
     found = logged.figures(summary(replayed))
     assert found["mean_wait"] == 100
-    assert all(math.isnan(found[name]) for name in ("utilisation", "failures", "mean_slowdown", "mean_response"))
+    unknown = ("utilisation", "makespan", "failures", "lost_jobs", "mean_slowdown", "mean_response")
+    assert all(math.isnan(found[name]) for name in unknown)
+
+
+def test_utilisation_by_the_log_is_of_the_nodes_in_service(tmp_path: Path) -> None:
+    path = tmp_path / "outages.csv"
+    path.write_text("kind,begin,end,nodes\nmaintenance,150,250,4\nfailure,50,60,1\n")
+    replayed = simulate(workload([10, 300, 400]), "fcfs", outages=parse_outages([str(path)], 4, "requeue"))
+    logged = as_logged(replayed)
+    assert logged is not None
+    found = logged.figures(summary(replayed))
+    assert found["makespan"] == 490
+    assert found["utilisation"] == pytest.approx(4 * 300 / (4 * 390 - 10)), "the attempt that failed is none by the log"
+    assert math.isnan(found["requeued"])
 
 
 def test_a_recording_keeps_logged_starts(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.as_logged import AS_LOGGED, as_logged
 from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
-from transom.traces.partitions import PREFIX
+from transom.traces.partitions import PREFIX, partition_sizes
 
 _OWN = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
 SCRIPT = ("script/elements.js", "script/boxes.js", *(f"explorer/script/{name}.js" for name in _OWN))
@@ -80,7 +80,7 @@ def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
     return [
         ("Workload", schedule.workload),
         ("Jobs", f"{len(schedule):,}"),
-        ("Machine", counted(schedule.cluster.num_nodes, "node")),
+        ("Machine", _machine(recorded[0])),
         ("Event rules", schedule.rules),
         *(
             (f"Policy {each.label}", f"{each.schedule.policy}, seed {each.card['details'].get('seed', 0)}")
@@ -88,6 +88,14 @@ def _facts(recorded: Sequence[Recorded]) -> list[tuple[str, str]]:
         ),
         ("Version", f"transom {versions.get('transom', '')}".strip()),
     ]
+
+
+def _machine(recorded: Recorded) -> str:
+    """The size of the machine, and how its partitions are replayed where their sizes are known."""
+    cluster, how = recorded.schedule.cluster, recorded.card["details"].get("machine")
+    sizes = [f"{name} {size:,}" for name, size in partition_sizes(cluster).items()]
+    parts = f", by partition ({', '.join(sizes)})" if sizes else ", its partitions merged" if how == "merged" else ""
+    return f"{counted(cluster.num_nodes, 'node')}{parts}"
 
 
 def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:

@@ -10,17 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom.models.arrays import BoolArray
+from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.job_groups import Grouping
-from transom.simulation.output.metrics import TAU, Trim, summary
+from transom.simulation.output.metrics import OUTAGE_METRICS, TAU, Trim, summary
 
 AS_LOGGED = "as logged"
 """What the log is called beside policies."""
 
-_UNTOLD = tuple(f"{what}_{mode}" for what in ("job_share", "node_hour_share", "mean_wait") for mode in MODES)
+_UNTOLD = (
+    *OUTAGE_METRICS,
+    *(f"{what}_{mode}" for what in ("job_share", "node_hour_share", "mean_wait") for mode in MODES),
+)
 _OF_ALL = ("utilisation", "makespan", "throughput")
 _OF_ENDS = tuple(
-    f"{mean}_{what}" for mean in ("mean", "median", "p95") for what in ("response", "slowdown", "bounded_slowdown")
+    f"{mean}_{what}"
+    for mean in ("mean", "median", "p95")
+    for what in ("response", "slowdown", "bounded_slowdown", "per_processor_slowdown")
 )
 
 
@@ -35,7 +41,7 @@ class Logged(NamedTuple):
         """Figures of :func:`~transom.simulation.output.metrics.summary` by the log, NaN where it does not tell.
 
         It does not tell how jobs came to start, nor hop costs, outages and metrics of other packages; utilisation and
-        makespan only if it states the start of every job, and nodes do not go out of service in the replay.
+        makespan only if it states the start of every job. As in the replay, the former is relative to nodes in service.
 
         Parameters
         ----------
@@ -58,10 +64,13 @@ def as_logged(schedule: Schedule, trim: Trim | None = None) -> Logged | None:
     if logged is None or not (known := logged >= 0).any():
         return None
     untold, out = _UNTOLD, schedule.outages
-    if not known.all() or out is not None:
+    if not known.all():
         trim, untold = replace(trim, among=known), untold + _OF_ALL
-    if out is not None and len(out.lost):  # these ran shorter in the replay
-        untold += (*_OF_ENDS, "mean_per_processor_slowdown")
+    if out is not None:
+        if len(out.lost):  # these ran shorter in the replay
+            untold += (*_OF_ALL, *_OF_ENDS)
+        none = np.empty(0, np.int64)  # by the log no outage of the replay ended a job
+        out = replace(out, job=none, start=none, stop=none, lost=none, runs=NodeRuns(np.zeros(1, np.int64), none, none))
     start = np.where(known, logged, schedule.jobs.submit)
     order = np.empty(len(start), np.int64)
     order[np.argsort(start, kind="stable")] = np.arange(len(start))
@@ -75,7 +84,7 @@ def as_logged(schedule: Schedule, trim: Trim | None = None) -> Logged | None:
         decisions={},
         spread=None,
         runs=None,
-        outages=None,
+        outages=out,
     )
     return Logged(made, trim, untold)
 
