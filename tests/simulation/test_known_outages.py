@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.errors import SpecError
+from transom.errors import SpecError, TraceError
 from transom.simulation.known_outages import known_outages
 from transom.traces import Workload, read_swf
 from transom.traces.outages import Outage
@@ -72,3 +72,11 @@ def test_maintenance_that_a_trace_states_is_of_its_machine(tmp_path: Path) -> No
         known_outages(["trace"], read_swf(tmp_path / "log.parquet", nodes=4))
     with pytest.raises(SpecError, match="log: the trace states no maintenance"):
         known_outages(["trace"], read_swf(tmp_path / "log.swf"))
+    for wrong in (
+        {"begin": 20, "end": 20, "nodes": 1, "cores": 4},
+        {"begin": 1, "end": 20},
+        {**rows[0], "nodes": "all"},
+    ):
+        write_trace(tmp_path / "log.parquet", records.jobs, replace(card, maintenance=[wrong]))
+        with pytest.raises(TraceError, match="is no trace of the format"):
+            read_swf(tmp_path / "log.parquet")

@@ -145,6 +145,10 @@ def read_trace_card(path: str) -> TraceCard:
             raise ValueError
         card = TraceCard(**document)
         dict(card.machine, **{each: dict(card.partitions[each]) for each in card.partitions})
+        for each in card.maintenance:
+            begin, end, *amounts = (each[name] for name in ("begin", "end", "nodes", "cores"))
+            if not 0 <= begin < end or not all(isinstance(number, int) for number in (begin, end, *amounts)):
+                raise ValueError
     except (AttributeError, KeyError, TypeError, ValueError):
         raise TraceError(f"{path}: is no trace of the format {FORMAT}, which `transom import` writes") from None
     return card
