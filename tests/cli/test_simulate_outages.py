@@ -103,6 +103,20 @@ def test_what_the_log_says_of_maintenance_is_offered_and_taken_if_asked_for(run:
     assert run("check", str(stood_still), str(out))[0] == 0
 
 
+def test_a_partition_that_stood_still_is_offered_by_itself(run: Run, stood_still: Path) -> None:
+    # Jobs of a second partition start throughout.
+    others = (
+        f"{1000 + i} {t} 0 500 1 -1 -1 1 500 -1 1 1 1 1 1 2 -1 -1\n" for i, t in enumerate(range(0, 144_000, 700))
+    )
+    names = "; MaxProcs: 8\n; Partition: 1 debug\n; Partition: 2 batch\n"
+    stood_still.write_text(names + stood_still.read_text().replace("; MaxProcs: 4\n", "") + "".join(others))
+    told = run("simulate", str(stood_still), "--policy", "fcfs", "--partition-nodes", "debug=4,batch=4")[1]
+    assert "the log started nothing in debug between 2026-01-01 20:00 and 2026-01-02 02:00 while 36 jobs waited" in told
+    assert ": --partition debug --outages logged replays that partition with it" in told
+    alone = ("simulate", str(stood_still), "--policy", "fcfs", "--partition", "debug", "--nodes", "4")
+    assert "while 36 jobs waited: replayed as maintenance" in run(*alone, "--outages", "logged")[1]
+
+
 def test_maintenance_brings_a_replay_closer_to_the_log(transom: Callable[..., Ran], stood_still: Path) -> None:
     def ratio(*asked: str) -> float:
         told = transom("calibrate", stood_still, "--json", *asked).lines[0]

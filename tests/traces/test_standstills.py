@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transom.traces import ReadingRules, Workload, read_swf
-from transom.traces.standstills import Standstill, standstills
+from transom.traces.standstills import Standstill, of_partitions, standstills
 
 HOUR = 3600
 
@@ -56,6 +56,16 @@ def test_jobs_that_wait_for_a_partition_that_is_full_fit_nowhere_else(tmp_path: 
     merged = logged(tmp_path / "log.swf", *jobs)
     assert len(standstills(merged)) == 1
     assert standstills(read_swf(tmp_path / "log.swf", ReadingRules(partition_nodes="debug=1,batch=9"))) == []
+
+
+def test_a_partition_may_stand_still_by_itself(tmp_path: Path) -> None:
+    others = [(t, t, 500, 3, 2) for t in range(0, 40 * HOUR, 700)]
+    logged(tmp_path / "log.swf", *sorted([*days(20 * HOUR, 6 * HOUR), *others]))
+    apart = read_swf(tmp_path / "log.swf", ReadingRules(partition_nodes="debug=4,batch=6"))
+    assert standstills(apart) == []
+    assert of_partitions(apart) == {"debug": [Standstill(20 * HOUR, 26 * HOUR, 4, 36)]}
+    alone = read_swf(tmp_path / "log.swf", ReadingRules(partitions=("debug",)), nodes=4)
+    assert standstills(alone) == of_partitions(apart)["debug"]
 
 
 def test_of_a_part_of_a_log_its_beginning_and_end_say_nothing(tmp_path: Path) -> None:

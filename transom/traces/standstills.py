@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transom.traces.partitions import PREFIX
 from transom.traces.workload import Workload
 
 _LEAST = 4 * 3600
@@ -30,8 +31,8 @@ class Standstill(NamedTuple):
     waiting: int
 
 
-def standstills(workload: Workload) -> list[Standstill]:
-    """The standstills of the whole machine that a log shows, ascending.
+def standstills(workload: Workload, amount: int = 0) -> list[Standstill]:
+    """The standstills of the machine that a log shows, or those of a partition, ascending.
 
     One is a stretch between two logged starts or ends of jobs during which at least nine tenths of the nodes were idle
     and at least three jobs waited that would have fitted there (in their partitions, where jobs keep to them), for at
@@ -43,6 +44,7 @@ def standstills(workload: Workload) -> list[Standstill]:
     Parameters
     ----------
     workload : a trace; nothing is found where it does not say when jobs started.
+    amount : which count of nodes matters: 0 is the machine, 1 its first resource and so on.
     """
     started, jobs = workload.origin.started, workload.jobs
     if started is None or not (known := started >= 0).any():
@@ -67,15 +69,25 @@ def standstills(workload: Workload) -> list[Standstill]:
     for at in np.flatnonzero(looked_at).tolist():
         begin, until = int(times[at]), int(times[at + 1])
         idle = capacity - demand[(start <= begin) & (end >= until)].sum(axis=0)
-        if idle[0] < _IDLE * capacity[0]:
+        if idle[amount] < _IDLE * capacity[amount]:
             continue
         queue = free & (submit < until) & (start >= until) & (demand <= idle).all(axis=1)
         since = np.sort(submit[queue])
         if len(since) < _WAITING or until - max(begin, int(since[_WAITING - 1])) < least:
             continue
-        one = Standstill(max(begin, int(since[0])), until, int(idle[0]), len(since))
+        one = Standstill(max(begin, int(since[0])), until, int(idle[amount]), len(since))
         if found and found[-1].end == one.begin:
             before = found.pop()
             one = Standstill(before.begin, until, min(before.nodes, one.nodes), max(before.waiting, one.waiting))
         found.append(one)
     return found
+
+
+def of_partitions(workload: Workload) -> dict[str, list[Standstill]]:
+    """The standstills of each single partition to whose nodes jobs keep, by its name, where there are some."""
+    found = {
+        name.removeprefix(PREFIX): standstills(workload.take(workload.jobs.demand[:, r] > 0), 1 + r)
+        for r, name in enumerate(workload.cluster.resources)
+        if name.startswith(PREFIX) and "+" not in name
+    }
+    return {name: each for name, each in found.items() if each}

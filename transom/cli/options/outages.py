@@ -70,7 +70,7 @@ def _offered(workload: Workload) -> list[str]:
     """The maintenance that the trace states, else that of which its log tells."""
     from transom.errors import SpecError
     from transom.simulation.known_outages import stated_maintenance
-    from transom.traces.standstills import standstills
+    from transom.traces.standstills import of_partitions, standstills
 
     try:
         stated = stated_maintenance(workload)
@@ -83,17 +83,20 @@ def _offered(workload: Workload) -> list[str]:
     if found := standstills(workload):
         replayed = "this" if len(found) == 1 else "these"
         return [f"{_in_words(found, workload)}: --outages logged replays {replayed} as maintenance"]
+    for name, found in of_partitions(workload).items():
+        alone = f"--partition {name} --outages logged replays that partition with it"
+        return [f"{_in_words(found, workload, f' in {name}')}: {alone}"]
     return []
 
 
-def _in_words(found: list[Standstill], workload: Workload) -> str:
+def _in_words(found: list[Standstill], workload: Workload, where: str = "") -> str:
     """When a log started nothing, of several the longest, in dates where its clock has them."""
     longest, epoch = max(found, key=lambda each: each.end - each.begin), workload.origin.epoch
     begin, end = (_date(time, epoch) for time in (longest.begin, longest.end))
     while_waiting = f"between {begin} and {end} while {longest.waiting:,} jobs waited"
     if len(found) == 1:
-        return f"the log started nothing {while_waiting}"
-    return f"{len(found)} times the log started nothing for hours while jobs waited, longest {while_waiting}"
+        return f"the log started nothing{where} {while_waiting}"
+    return f"{len(found)} times the log started nothing{where} for hours while jobs waited, longest {while_waiting}"
 
 
 def _date(time: int, epoch: int | None) -> str:
