@@ -21,7 +21,7 @@ from transom.traces.workload import Workload
 WAITED = 600
 """Past questions are about jobs that waited longer [s]."""
 
-_ASKED = 64  # past questions, at least, where so many jobs waited, and about twice as many at most
+_ASKED = 40  # past questions, at least, where so many jobs waited, and about twice as many at most
 
 
 def asked_before(past: Past, now: int, shown: int) -> IntArray:
