@@ -139,3 +139,16 @@ def test_case_does_not_count() -> None:
     assert type(make(SOLVERS, "DP")) is type(make(SOLVERS, "dp"))
     with pytest.raises(SpecError, match="unknown solver 'DPP'"):
         make(SOLVERS, "DPP")
+
+
+@dataclass(frozen=True)
+class Needy:
+    first: int
+    half_life: float = 1.0
+
+
+def test_a_setting_that_has_no_default_is_asked_for() -> None:
+    assert build(Needy, "needy", {"first": "3"}) == Needy(3)
+    for settings in ({}, {"half-life": "2"}):
+        with pytest.raises(SpecError, match=r"'needy' needs 'first': needy:first=\.\.\."):
+            build(Needy, "needy", settings)

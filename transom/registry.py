@@ -64,6 +64,7 @@ _WORDS = {
 _GONE = {SOLVERS: {"ortools-knapsack": "use 'cpsat', which is of OR-Tools too, or 'primal-dual', which is faster"}}
 """Names of earlier versions, and what to use instead."""
 
+_ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _LISTED = 10  # of the names that are known, in an error
 _LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})=(.+)", re.DOTALL)
 _LABELS = "a letter or digit, then up to 99 letters, digits, '.', '_' or '-'"
@@ -350,11 +351,15 @@ def build(factory: Any, name: str, settings: dict[str, str]) -> Any:
 
     Raises
     ------
-    SpecError : the factory has no such parameter, or a value cannot be converted or is refused.
+    SpecError : the factory has no such parameter, or needs another one, or a value cannot be converted or is refused.
     """
+    parameters = inspect.signature(factory).parameters
+    needed = [each for each in parameters.values() if each.default is each.empty and each.kind not in _ANY_NUMBER]
+    given = {key.replace("-", "_") for key in settings}
+    if missing := [each.name for each in needed if each.name not in given]:
+        raise SpecError(f"{name!r} needs {missing[0]!r}: {name}:{missing[0]}=...")
     if not settings:
         return factory()
-    parameters = inspect.signature(factory).parameters
     # Fields of a dataclass may be inherited from another file, whose names the class itself knows how to find.
     whole = is_dataclass(factory) or not inspect.isclass(factory)
     annotated = factory if whole else factory.__init__

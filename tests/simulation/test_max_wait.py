@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.amounts import numbers
 from tests.simulation import plain_conservative
+from tests.simulation.core.test_queue_order import Ageing, in_python, long_queue
 from tests.simulation.passes.test_conservative_backfill import random_workload
-from tests.simulation.passes.test_queue_order import Ageing, in_python, long_queue
 from tests.simulation.plain_outages import CYCLE, PlainReplay
 from tests.simulation.plain_replay import replay
 from tests.simulation.test_engine import KEYS

@@ -21,8 +21,9 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.compiling import inlined, no_refcount
+from transom._system.compiling import no_refcount
 from transom.errors import SpecError
+from transom.heuristics.cubes import cube, cube_each
 from transom.models import JobTable
 from transom.models.arrays import FloatArray, IntArray, whole
 
@@ -169,34 +170,11 @@ class Saf:
         return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64)
 
 
-@inlined
-def _cube(x: float) -> float:
-    """:math:`x^3`, as good as correctly rounded, by products without error (Dekker, 1971).
-
-    The last bit of a library's power differs between processors, and real traces hold jobs whose scores tie but for it.
-    """
-    high = 134_217_729.0 * x - (134_217_729.0 * x - x)  # the upper half of the digits: 2^27 + 1
-    low = x - high
-    square = x * x
-    square_rest = ((high * high - square) + 2.0 * high * low) + low * low
-    upper = 134_217_729.0 * square - (134_217_729.0 * square - square)
-    lower = square - upper
-    cube = square * x
-    cube_rest = ((upper * high - cube) + upper * low + lower * high) + lower * low
-    return cube + (cube_rest + square_rest * x)
-
-
-@no_refcount
-def _cube_each(x: FloatArray) -> None:
-    for i in range(len(x)):
-        x[i] = _cube(x[i])
-
-
 @no_refcount
 def _score_wfp3(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
     for i in range(count):
         job = queue[i]
-        scores[i] = -_cube((now - facts[job, 0]) / facts[job, 1]) * facts[job, 2]
+        scores[i] = -cube((now - facts[job, 0]) / facts[job, 1]) * facts[job, 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +186,7 @@ class Wfp3:
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         scores: Scores = (now - jobs.submit) / jobs.walltime
-        _cube_each(scores)
+        cube_each(scores)
         return -scores * jobs.nodes
 
     def facts(self, jobs: JobTable, origin: int, /) -> Scores:

@@ -16,11 +16,13 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
+from transom.heuristics.priority_rules import MaxWait
 from transom.models import JobTable
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Policy
+from transom.simulation.core.formula_rule import Formula
 from transom.simulation.core.schedule import COLUMNS, Schedule
-from transom.simulation.core.site_order import load_rule, without_max_wait
+from transom.simulation.core.site_order import load_rule
 from transom.simulation.policies.by_name import RulePolicy
 from transom.traces.workload import Workload
 
@@ -126,13 +128,15 @@ def suited_policy(rules: EventRules, policy: Policy, title: str) -> Policy:
 
     Raises
     ------
-    SpecError : it plans conservatively, decides by period or has a ``max_wait``, or is no priority rule, where the
-        rules take no other.
+    SpecError : it plans conservatively, decides by period, has a ``max_wait`` or is a formula, or is no priority rule,
+        where the rules take no other.
     """
     any_policy = getattr(rules, "takes_policies", False)
     if isinstance(policy, RulePolicy):
-        if without_max_wait(load_rule(policy.rule))[1]:
-            raise SpecError(f"{rules.name} rules know no max_wait, not {title!r}")
+        rule = load_rule(policy.rule)
+        if isinstance(rule, (MaxWait, Formula)):
+            what = "max_wait" if isinstance(rule, MaxWait) else "formula"
+            raise SpecError(f"{rules.name} rules know no {what}, not {title!r}")
         suits = policy.backfilling != "conservative"
     else:
         suits = any_policy and getattr(policy, "period", None) is None

@@ -207,3 +207,42 @@ def test_figures_by_user_account_and_partition(tmp_path: Path, capsys: pytest.Ca
     assert len(by["user"]) == 25
     assert run(["simulate", str(path), "--policy", "fcfs", "--by", "partition"]) == 2
     assert "--by partition: the trace names no two of them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        ("open(nodes)", "there is no function 'open'"),
+        ("nodes.real", "only numbers, names"),
+        ("wall", "unknown name in a formula 'wall'"),
+        ("9**9**9", "no finite result"),
+        ("nodes / 0", "it divides by 0"),
+        ("(" * 5000 + ")" * 5000, "it has 10,000 characters"),
+        ("queue", "formula: queue: the trace states none"),
+    ],
+    ids=["call", "attribute", "name", "power", "zero", "brackets", "unstated"],
+)
+def test_a_formula_that_cannot_be_is_one_line(
+    trace: Path, score: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", str(trace), "--policy", f"formula-easy:score=[{score}]"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert says in last
+
+
+def test_jobs_without_a_score_are_a_line_beside_the_table(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [
+        "simulate",
+        str(trace),
+        "--policy",
+        "f=formula-easy:score=[1 / (nodes - 1)]",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    alone = int((read_swf(trace).jobs.nodes == 1).sum())
+    for _ in range(2):  # the second time it is read from what the first one recorded
+        assert run(asked) == 0
+        assert f"f: {alone} jobs without a finite score by the formula, the first is job" in capsys.readouterr().err

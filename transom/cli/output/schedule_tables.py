@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from transom._system.durations import column_unit, day
 from transom._system.wording import counted
-from transom.cli.output.console import number, print_table, remark
+from transom.cli.output.console import note, number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transom.simulation.output.job_groups import Grouping
     from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
+    from transom.traces import Workload
 
 
 class By(StrEnum):  # typer takes no list of literals
@@ -191,6 +192,13 @@ def print_breakdown(
     columns += list(_HOP_COLUMNS) if hop_names else []
     print_table(title, columns, rows)
     _print_clocks(runs)
+
+
+def note_diagnostics(workload: Workload, runs: list[Run], schedules: list[Schedule]) -> None:
+    """Print what is doubtful about schedules beyond their workload."""
+    for run, schedule in zip(runs, schedules, strict=True):
+        for each in schedule.diagnostics[len(workload.diagnostics) :]:
+            note(f"{run.label}: {each.text}")
 
 
 def _print_clocks(runs: list[Run]) -> None:

@@ -22,6 +22,7 @@ from transom.cli.output.schedule_tables import (
     breakdowns_of,
     check_kinds,
     limits_line,
+    note_diagnostics,
     print_answer,
     print_breakdown,
     print_summaries,
@@ -131,6 +132,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     compared = [*runs, *beside]
     found = side_by_side(compared, len(workload) + repeats, one)
     schedules, own = [each.schedule for each in found[: len(runs)]], [each.own for each in found]
+    note_diagnostics(workload, compared, [each.schedule for each in found])
     copies = [each.copies for each in found]
     labels = [run.label for run in compared]
     logged = as_logged(schedules[0], trim)

@@ -12,6 +12,7 @@ from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
+from transom.cli.output.schedule_tables import note_diagnostics
 from transom.cli.output.side_by_side import Comparison, side_by_side
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def simulate_workflows(
     own = len(runs)
     runs += beside
     schedules = side_by_side(runs, len(workload), one)
+    note_diagnostics(workload, runs, schedules)
     drawn: list[Path] = []
     if asked.pictures:
         from transom.plot.all_figures import save_workflow_figures

@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transom.errors import PolicyError
-from transom.heuristics.priority_rules import PriorityRule
+from transom.heuristics.priority_rules import MaxWait, PriorityRule
 from transom.models import JobTable, Window
 from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Decision, Reservation
 from transom.simulation.core.event_kinds import JobEvents, Source, take_next
 from transom.simulation.core.events import State, advance, advance_to_tick, launch, overtake, place
+from transom.simulation.core.formula_scores import hold_started
+from transom.simulation.core.queue_order import queue_order, reorder
 from transom.simulation.core.schedule import BACKFILLED, READY, Schedule
-from transom.simulation.core.site_order import clock_begins, load_rule, site_order, without_max_wait
+from transom.simulation.core.site_order import clock_begins, load_rule, rule_for, site_order
+from transom.traces.origin import Diagnostic
 from transom.traces.workload import Workload
 
 Progress = Callable[[int], None]
@@ -68,7 +71,8 @@ class Replay:
 
     ``period`` [s]: stop at its multiples alone. With a ``tracker`` of nodes, jobs get them as they start; where nodes
     go out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant are taken in by
-    :meth:`advance`, none by compiled loops over instants.
+    :meth:`advance`, none by compiled loops over instants. ``order`` orders the queue anew before each pass, if the rule
+    has a kernel for that.
     """
 
     def __init__(
@@ -85,9 +89,9 @@ class Replay:
         self.ids = np.ascontiguousarray(jobs.id)
         self.cluster = workload.cluster
         self.runtime = workload.runtime
-        self.order = load_rule(order)
-        self.rule, max_wait = without_max_wait(self.order)
+        self.rule, max_wait = rule_for(load_rule(order), workload)
         self.origin = clock_begins(self.rule, workload)
+        self.order = queue_order(self.rule, jobs, self.origin)
         self.state = new_state(workload, *((0, 0) if service is None else (service.columns, service.room)))
         self.state.at[events.MAX_WAIT] = max_wait
         self.period = period
@@ -113,6 +117,8 @@ class Replay:
     def advance(self) -> bool:
         """Go to the next instant at which somebody waits; False at the end of the trace."""
         if self.service is not None:
+            if self.order is not None and self.order.program is not None:
+                hold_started(self.order.program, self.state.jobs)
             if not self._advance_by_kinds(self.service):
                 return False
         elif self.period is not None:
@@ -128,11 +134,18 @@ class Replay:
             self.tracker.release(self.state.ended[self._released : ended])
             self._released = ended
         if not self.rule.timeless:
-            now, queued = self.state.at[events.NOW], self.state.at[events.QUEUED]
-            self.state.at[events.PASSED] = 0
-            queue = np.sort(self.state.queue[:queued])
-            self.state.queue[:queued] = queue[site_order(self.order, self.jobs.take(queue), int(now), self.origin)]
+            self._reorder()
         return True
+
+    def _reorder(self) -> None:
+        s = self.state
+        if self.order is not None:
+            reorder(self.order, s.jobs, s.queue, s.free, s.at)
+            return
+        s.at[events.PASSED] = 0
+        queue, now = np.sort(s.queue[: s.at[events.QUEUED]]), int(s.at[events.NOW])
+        rule = MaxWait(self.rule, int(s.at[events.MAX_WAIT])) if s.at[events.MAX_WAIT] else self.rule
+        s.queue[: len(queue)] = queue[site_order(rule, self.jobs.take(queue), now, self.origin)]
 
     def _advance_by_kinds(self, service: ServiceKeeper) -> bool:
         at, n = self.state.at, len(self.jobs)
@@ -190,10 +203,17 @@ class Replay:
             mode=jobs[:, events.MODE],
             order=jobs[:, events.ORDER],
             decisions=decisions,
-            diagnostics=self.workload.diagnostics,
+            diagnostics=(*self.workload.diagnostics, *self._odd_scores()),
             logged=self.workload.origin.started,
             epoch=self.workload.origin.epoch,
         )
+
+    def _odd_scores(self) -> list[Diagnostic]:
+        odd = np.flatnonzero(getattr(self.rule, "odd", False))
+        if not odd.size:
+            return []
+        short = f"{odd.size:,} {'job' if odd.size == 1 else 'jobs'} without a finite score"
+        return [Diagnostic(short, f"{short} by the formula, the first is job {self.ids[odd[0]]}: they come last")]
 
     def apply(self, decision: Decision, log: IntArray) -> None:
         """Carry out a decision and fill its row of the log.

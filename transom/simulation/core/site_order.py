@@ -35,9 +35,14 @@ def load_rule(rule: str | PriorityRule) -> PriorityRule:
     return MaxWait(made, seconds)
 
 
-def without_max_wait(rule: PriorityRule) -> tuple[PriorityRule, int]:
-    """A rule without its bound on the wait, and that bound [s], 0 for none."""
-    return (rule.rule, rule.seconds) if isinstance(rule, MaxWait) else (rule, 0)
+def rule_for(rule: PriorityRule, workload: Workload) -> tuple[PriorityRule, int]:
+    """A rule for the jobs of a workload without its bound on the wait, and that bound [s], 0 for none.
+
+    A rule that goes by what only the workload says of its jobs has ``fitted(workload)``, which is the rule for these.
+    """
+    inner, max_wait = (rule.rule, rule.seconds) if isinstance(rule, MaxWait) else (rule, 0)
+    fitted = getattr(inner, "fitted", None)
+    return (inner if fitted is None else fitted(workload)), max_wait
 
 
 def is_rule(thing: object) -> bool:

@@ -15,11 +15,11 @@ from transom.models.arrays import IntArray
 from transom.simulation.core import events
 from transom.simulation.core.decision import Backfilling
 from transom.simulation.core.events import START, State, reset
+from transom.simulation.core.queue_order import QueueOrder, begin_future, queue_order
 from transom.simulation.core.replay import new_state
 from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.core.site_order import load_rule, site_order, without_max_wait
+from transom.simulation.core.site_order import load_rule, rule_for, site_order
 from transom.simulation.passes.conservative_plan import Plan, new_plan, restore_plan
-from transom.simulation.passes.queue_order import QueueOrder, forget_kinds, queue_order
 from transom.simulation.passes.rule_replay import Tables, run_conservative, run_plain_or_easy
 from transom.traces.workload import Workload
 
@@ -58,10 +58,12 @@ class Continued:
         jobs, n = workload.jobs, len(workload)
         self._backfilling = backfilling
         self._promised = np.full(n, -1) if promised is None else promised
-        loaded, max_wait = without_max_wait(load_rule(rule))
+        loaded, max_wait = rule_for(load_rule(rule), workload)
         self._order: QueueOrder | None = queue_order(loaded, jobs, origin)
         if not loaded.timeless and self._order is None:
             raise SpecError(f"priority rule {rule!r} has no kernel, which a replay from the middle needs")
+        if "user_use" in getattr(getattr(loaded, "formula", None), "names", ()):
+            raise SpecError("formula: user_use is not known in a replay from the middle")
         self._origin = new_state(workload)
         s = self._origin
         if loaded.timeless:
@@ -134,7 +136,7 @@ def run_futures(
             t.runtime[job] = runtimes[k, job]
         reset(s, origin, t.runtime)
         if order is not None:
-            forget_kinds(order)
+            begin_future(order, s)
         i, more = 0, True
         while more and i < len(targets):
             _, more = run_plain_or_easy(s, easy, None, order, t, 0, _PASSES, False)
@@ -152,7 +154,7 @@ def run_planned(
     for job in range(len(s.jobs)):
         t.runtime[job] = runtime[job]
     if order is not None:
-        forget_kinds(order)
+        begin_future(order, s)
     i, more = 0, True
     while more and i < len(targets):
         _, more = run_conservative(s, p, order, t, 0, _PASSES, False)

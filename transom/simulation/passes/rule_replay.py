@@ -15,12 +15,12 @@ from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.events import State, advance, launch
 from transom.simulation.core.noted_promises import COUNT, ENOUGH, ROW
 from transom.simulation.core.promise_log import PromiseLog
+from transom.simulation.core.queue_order import QueueOrder, reorder
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.passes.conservative_backfill import conservative_pass
 from transom.simulation.passes.conservative_plan import Plan, new_plan
 from transom.simulation.passes.easy_backfill import Starts, easy_pass, plain_pass
-from transom.simulation.passes.queue_order import QueueOrder, queue_order, reorder
 
 _WORK = 50_000_000  # waiting jobs x steps of the plan between two looks at the progress bar and Ctrl-C
 
@@ -61,7 +61,7 @@ def run_rule(
     -------
     The decisions, by column of :data:`~transom.simulation.core.schedule.COLUMNS`.
     """
-    state, order, n = replay.state, queue_order(replay.rule, replay.jobs, replay.origin), len(replay.jobs)
+    state, order, n = replay.state, replay.order, len(replay.jobs)
     easy, extra = backfilling == "easy", np.empty(len(replay.state.free), np.int64)
     service = None if replay.service is None else True
     plan = new_plan(state, promises is not None, depth) if backfilling == "conservative" else None
@@ -112,7 +112,7 @@ def run_plain_or_easy(
                 return row, False
             # Without a reservation the order of jobs that cannot start does not matter.
             if order is not None and (easy or free[0] >= at[events.SMALLEST]):
-                reorder(order, jobs, queue, at)
+                reorder(order, jobs, queue, free, at)
         arrived = False
         before(log, row, at, free)
         count, backfilled, head, begin = 0, 0, -1, -1
@@ -140,7 +140,7 @@ def run_conservative(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.jobs, s.queue, s.at)
+                reorder(order, s.jobs, s.queue, s.free, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)

@@ -39,10 +39,10 @@ from transom.simulation.core.events import (
     launch,
     occupy,
 )
+from transom.simulation.core.queue_order import QueueOrder, reorder
 from transom.simulation.core.schedule import BACKFILLED, READY, RESERVED
 from transom.simulation.passes.availability import TAKEN, Profile, add, earliest, level_at
 from transom.simulation.passes.easy_backfill import fits
-from transom.simulation.passes.queue_order import QueueOrder, reorder
 from transom.simulation.passes.rule_replay import after, before
 from transom.simulation.passes.service_plan import next_instant
 from transom.simulation.passes.shared_nodes import SharedNodes, count_taken, fits_on_nodes, take_nodes
@@ -121,7 +121,7 @@ def run_slurm(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.jobs, s.queue, s.at)
+                reorder(order, s.jobs, s.queue, s.free, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         cycle = s.at[NOW] % terms.interval == 0

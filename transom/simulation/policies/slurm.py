@@ -21,7 +21,6 @@ from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.schedule import COLUMNS
 from transom.simulation.core.site_order import load_rule
 from transom.simulation.passes.availability import new_profile
-from transom.simulation.passes.queue_order import queue_order
 from transom.simulation.passes.shared_nodes import SharedNodes
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
 from transom.simulation.passes.slurm_limits import Limits
@@ -177,7 +176,7 @@ class SlurmBackfill:
         ------
         SpecError : ``completing`` beside failures of nodes.
         """
-        state, order = replay.state, queue_order(replay.rule, replay.jobs, replay.origin)
+        state, order = replay.state, replay.order
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
         priorities, reserved, shared = None, nothing_reserved(len(replay.jobs), _amounts(state)), nobody_shares()
         if self.by_facts:

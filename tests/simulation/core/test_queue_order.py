@@ -16,9 +16,8 @@ from transom.models import JobTable
 from transom.simulation import Schedule, simulate
 from transom.simulation.core import replay
 from transom.simulation.core.events import COUNTERS, NOW, QUEUED, RANK, STARTED
+from transom.simulation.core.queue_order import KINDS, queue_order, reorder
 from transom.simulation.core.site_order import site_order
-from transom.simulation.passes import rule_replay
-from transom.simulation.passes.queue_order import KINDS, queue_order, reorder
 from transom.simulation.workflows.stream import stream_of
 from transom.traces import Workload
 
@@ -55,7 +54,7 @@ class TooFew(AgeingKernel):
 
 def in_python(workload: Workload, policy: str) -> Schedule:
     """A replay that orders the queue in Python before every pass."""
-    with mock.patch.object(rule_replay, "queue_order", return_value=None):
+    with mock.patch.object(replay, "queue_order", return_value=None):
         return simulate(workload, policy)
 
 
@@ -99,7 +98,7 @@ def test_jobs_are_inserted_among_others_of_their_kind(rule: KernelRule) -> None:
     inserted = 0
     for _ in range(60):
         inserted += order.at[KINDS] > 0
-        reorder(order, np.zeros((4000, RANK + 1), np.int64), queue, at)
+        reorder(order, np.zeros((4000, RANK + 1), np.int64), queue, np.zeros(1, np.int64), at)
         count = at[QUEUED]
         assert np.array_equal(
             queue[:count], np.sort(queue[:count])[site_order(rule, few.take(np.sort(queue[:count])), at[NOW], 0)]
@@ -136,7 +135,7 @@ def test_the_order_and_the_scores_are_those_of_the_rule(rule: KernelRule) -> Non
         queue, at = rng.permutation(count), np.zeros(COUNTERS, np.int64)
         for now in (10**4, 10**4 + 3, 10**6):
             at[NOW], at[QUEUED] = now, count
-            reorder(order, np.zeros((count, RANK + 1), np.int64), queue, at)
+            reorder(order, np.zeros((count, RANK + 1), np.int64), queue, np.zeros(1, np.int64), at)
             assert np.array_equal(queue, site_order(rule, jobs, now, 0))
             assert np.array_equal(order.scores[:count], rule(jobs, now, 0)[queue]), "bit by bit"
 

@@ -20,7 +20,9 @@ from transom._system.signals import interrupt_behind
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
 from transom.models.arrays import BoolArray, FloatArray, IntArray
-from transom.simulation.core.events import NOW, PASSED, QUEUED, RANK, STARTED
+from transom.simulation.core.events import NOW, PASSED, QUEUED, RANK, STARTED, State
+from transom.simulation.core.formula_rule import FittedFormula
+from transom.simulation.core.formula_scores import Program, begin_again, observe, score_jobs
 from transom.simulation.core.site_order import name_of_rule
 
 if TYPE_CHECKING:
@@ -39,13 +41,15 @@ KINDS, ORDERED, BEFORE = range(3)
 class QueueOrder(NamedTuple):
     """What it takes to order a queue.
 
-    ``fill`` is the rule's kernel and ``facts`` ``(jobs, k)`` what it reads; ``scores`` ``(jobs,)`` is by place in the
-    queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left part of a merge. ``kinds`` ``(jobs,)`` is a job of
-    each kind, in the order of the queue, ``kind_scores`` are their scores, and ``tied`` says whether a kind had the
-    score of the one before it; ``one`` and ``score`` ``(1,)`` are for single jobs.
+    ``fill`` is the rule's kernel or, where that is None, ``program`` its formula, and ``facts`` ``(jobs, k)`` what
+    these read; ``scores`` ``(jobs,)`` is by place in the queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left
+    part of a merge. ``kinds`` ``(jobs,)`` is a job of each kind, in the order of the queue, ``kind_scores`` are their
+    scores, and ``tied`` says whether a kind had the score of the one before it; ``one`` and ``score``
+    ``(1,)`` are for single jobs.
     """
 
     fill: Any
+    program: Program | None
     facts: FloatArray
     scores: FloatArray
     left: IntArray
@@ -65,15 +69,22 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
     ------
     SpecError : the rule does not give one row of facts per job, or its kernel cannot be compiled.
     """
-    if rule.timeless or getattr(rule, "kernel", None) is None:
+    if rule.timeless:
         return None
-    n, timed = len(jobs), cast("KernelRule", rule)
-    facts = np.array(timed.facts(jobs, origin), np.float64, order="C")
-    if facts.ndim != 2 or len(facts) != n:
-        raise SpecError(f"{name_of_rule(rule)}: expected facts of shape ({n}, k), got {facts.shape}")
-    fill = _compiled_kernel(timed)
+    n = len(jobs)
+    if isinstance(rule, FittedFormula):
+        facts, program = rule.program(jobs, origin)
+        fill = None
+    elif getattr(rule, "kernel", None) is not None:
+        timed, program = cast("KernelRule", rule), None
+        facts = np.array(timed.facts(jobs, origin), np.float64, order="C")
+        if facts.ndim != 2 or len(facts) != n:
+            raise SpecError(f"{name_of_rule(rule)}: expected facts of shape ({n}, k), got {facts.shape}")
+        fill = _compiled_kernel(timed)
+    else:
+        return None
     return QueueOrder(
-        fill, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
+        fill, program, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
         kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
         one=np.empty(1, np.int64), score=np.empty(1), at=np.zeros(3, np.int64),
     )  # fmt: skip
@@ -93,12 +104,13 @@ def _compiled_kernel(rule: KernelRule) -> Any:
 
 
 @no_refcount
-def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, at: IntArray) -> None:
+def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id.
 
     New jobs stand at the end of it, as they do where all have the same rank; jobs that started stood in front of those.
     Jobs that have waited longer than the bound stay at its head.
     """
+    _observe(o.program, jobs, queue, free, at)
     head = 0
     while head < at[QUEUED] and jobs[queue[head], RANK] < 0:
         head += 1
@@ -116,7 +128,7 @@ def _reorder(o: QueueOrder, queue: IntArray, count: int, ordered: int, at: IntAr
             ordered += 1
         if ordered == count:
             return
-    o.fill(o.facts, queue, count, at[NOW], o.scores)
+    _fill(o.fill, o.program, o.facts, queue, count, at[NOW], o.scores)
     width = 1
     while width < count:
         for low in range(0, count - width, 2 * width):
@@ -127,10 +139,42 @@ def _reorder(o: QueueOrder, queue: IntArray, count: int, ordered: int, at: IntAr
     _list_kinds(o, queue, count)
 
 
+# What is None is not compiled: a rule with a kernel is as fast as if there were no formulas.
+
+
 @no_refcount
-def forget_kinds(o: QueueOrder) -> None:
-    """Order the next queue anew: it is not the one that the last pass left."""
+def _fill(
+    fill: Any,
+    program: Program | None,
+    facts: FloatArray,
+    queue: IntArray,
+    count: int,
+    now: int,
+    scores: FloatArray,
+) -> None:
+    if fill is not None:
+        fill(facts, queue, count, now, scores)
+    if program is not None:
+        score_jobs(program, facts, queue, count, now, scores)
+
+
+@no_refcount
+def _observe(program: Program | None, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray) -> None:
+    if program is not None:
+        observe(program, jobs, queue, free, at)
+
+
+@no_refcount
+def _begin_again(program: Program | None, jobs: IntArray, now: int) -> None:
+    if program is not None:
+        begin_again(program, jobs, now)
+
+
+@no_refcount
+def begin_future(o: QueueOrder, s: State) -> None:
+    """Order the next queue anew: it is that of another state, and not the one that the last pass left."""
     o.at[KINDS] = 0
+    _begin_again(o.program, s.jobs, s.at[NOW])
 
 
 @no_refcount
@@ -139,7 +183,7 @@ def _still_ordered(o: QueueOrder, count: int, now: int) -> bool:
     kinds = o.at[KINDS]
     if kinds * _PER_KIND > count:
         return False
-    o.fill(o.facts, o.kinds, kinds, now, o.kind_scores)
+    _fill(o.fill, o.program, o.facts, o.kinds, kinds, now, o.kind_scores)
     for k in range(1, kinds):
         if o.tied[k]:
             if o.kind_scores[k] != o.kind_scores[k - 1]:
@@ -189,7 +233,7 @@ def _insert(o: QueueOrder, queue: IntArray, place: int, now: int) -> bool:
 @inlined
 def _score(o: QueueOrder, job: int, now: int) -> float:
     o.one[0] = job
-    o.fill(o.facts, o.one, 1, now, o.score)
+    _fill(o.fill, o.program, o.facts, o.one, 1, now, o.score)
     return float(o.score[0])
 
 
