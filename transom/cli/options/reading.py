@@ -73,7 +73,7 @@ class Reading(NamedTuple):
             "--estimates",
             metavar="MODEL",
             help="Model of walltimes that nobody requested: exact (the runtime), factor:F, "
-            "overestimated, tsafrir[:longest=SECONDS,share=SHARE], or trace:FILE, as in "
+            "overestimated, tsafrir[:longest=DURATION,share=SHARE], or trace:FILE, as in "
             "another trace. Drawn with --seed.",
         ),
     ] = "exact"
