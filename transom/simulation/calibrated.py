@@ -44,7 +44,10 @@ class Calibrated(NamedTuple):
 
     def error(self, policy: str) -> ReplayError:
         """How far mean waits of the replay are from those of the log; ``policy`` is what to call its policy."""
-        waits = {name: WaitError(one.jobs, one.logged_wait, one.replayed_wait) for name, one in self.groups.items()}
+        waits = {
+            name: WaitError(one.jobs, one.logged_wait, one.replayed_wait, one.missed)
+            for name, one in self.groups.items()
+        }
         return ReplayError(policy, waits.pop(ALL), waits)
 
 

@@ -41,7 +41,7 @@ def test_a_trace_without_waits_is_refused(transom: Callable[..., Ran], tmp_path:
 
 
 def test_nobody_waited() -> None:
-    none = Calibration(2, 0.0, 0.0, 0.0, 1.0, float("nan"), 0.0, 5.0, (0.0,) * 3, (5.0,) * 3, 1.0)
+    none = Calibration(2, 0.0, 0.0, 0.0, 1.0, float("nan"), 0.0, 5.0, (0.0,) * 3, (5.0,) * 3, 1.0, 5.0)
     assert sentence(none).endswith("Nobody waited by the log: the trace cannot tell policies apart.")
 
 

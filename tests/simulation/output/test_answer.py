@@ -149,10 +149,11 @@ def test_a_change_within_noise_is_about_the_same() -> None:
 def test_a_change_within_the_error_of_the_replay_says_nothing_about_the_cluster() -> None:
     before = replay(3600, partition={"batch": (5, 3600.0), "debug": (5, 3600.0), "big": (1, 3600.0)})
     after = replay(3240, partition={"batch": (5, 3240.0), "debug": (5, 3240.0), "big": (1, 3240.0)})
-    partitions = {"batch": WaitError(5, 1000.0, 1050.0), "debug": WaitError(5, 1000.0, 1500.0)}
+    partitions = {"batch": WaitError(5, 1000.0, 1050.0, 50.0), "debug": WaitError(5, 1000.0, 1500.0, 500.0)}
 
-    def told(replayed: float, logged: float = 4000.0) -> list[str]:
-        error = ReplayError("today", WaitError(10, logged, replayed), partitions)
+    def told(replayed: float, logged: float = 4000.0, missed: float | None = None) -> list[str]:
+        of = WaitError(10, logged, replayed, abs(replayed - logged) if missed is None else missed)
+        error = ReplayError("today", of, partitions)
         return answer(["old", "new"], [before, after], error=error).sentences
 
     close = told(3800.0)
@@ -173,6 +174,10 @@ def test_a_change_within_the_error_of_the_replay_says_nothing_about_the_cluster(
     )
     assert "of 3 partitions 1 would have waited less, none longer and 2 about the same" in far[2]
     assert "differences below 1 % say nothing" in told(4000.0)[1]
+    assert told(4000.0, missed=120.0)[1] == (
+        "The replay of today misses the logged mean wait by 0 % (67 min logged, 67 min replayed), and those of single "
+        "days by 3 %: differences below 3 % say nothing about this cluster."
+    )
     assert told(10.0, 0.0)[1] == "By the log nobody waited: it cannot tell policies apart."
     assert "by 10 % (60 min to 54 min);" in told(10.0, 0.0)[0]
 

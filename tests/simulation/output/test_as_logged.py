@@ -64,11 +64,11 @@ def test_errors_are_of_the_same_jobs_and_by_partition() -> None:
     replayed = simulate(made, "fcfs")  # which starts them at 10, 110 and 210 s
     error = replay_error("fcfs", replayed, groupings(made.jobs, made.runtime, made.cluster, made.origin))
     assert error is not None
-    assert error.all_jobs == (3, 100, 90)
+    assert error.all_jobs == (3, 100, 90, 10)
     assert error.all_jobs.error == pytest.approx(0.1)
-    assert error.partitions == {"all": (2, 100, 90), "partition 1": (1, 100, 90)}
+    assert error.partitions == {"all": (2, 100, 90, 10), "partition 1": (1, 100, 90, 10)}
     assert error.document()["partitions"]["all"]["error"] == pytest.approx(0.1)
-    assert replay_error("fcfs", replayed, {}, Trim(head_seconds=20)) == ("fcfs", (1, 200, 180), {})
+    assert replay_error("fcfs", replayed, {}, Trim(head_seconds=20)) == ("fcfs", (1, 200, 180, 20), {})
     assert replay_error("fcfs", replace(replayed, logged=None), {}) is None
 
 

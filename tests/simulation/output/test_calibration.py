@@ -17,6 +17,7 @@ from transom.simulation.output.calibration import (
     agreement,
     agreement_of_those_that_met,
     calibration,
+    missed_wait,
     start_after_end,
 )
 from transom.traces import TracedJob, Workload
@@ -74,6 +75,17 @@ def test_partitions_are_compared_one_by_one() -> None:
         "partition 1": (1, 0.0),
         "gpu": (2, 10.0),
     }
+
+
+def test_errors_of_different_days_and_partitions_do_not_cancel() -> None:
+    submit, error = np.array([0, 10, 20, 90_000]), np.array([30, -10, -20, -40])
+    assert missed_wait(submit, error, np.zeros(4, np.int64)) == (0 + 40) / 4
+    assert missed_wait(submit, error, np.array([1, 1, 2, 1])) == (20 + 20 + 40) / 4
+    workload = logged_workload([10, 90, 230], [1, 1, 2])  # the replay: 10, 110, 210 s
+    found = calibration(workload, simulate(workload, "fcfs"))
+    assert {name: one.missed for name, one in found.items()} == {ALL: 40 / 3, "partition 1": 10, "gpu": 20}
+    assert found[ALL].wait_ratio == 1
+    assert found[ALL].wait_error == pytest.approx(40 / 270)
 
 
 def test_a_partition_called_all_and_two_of_one_name_have_lines_of_their_own() -> None:

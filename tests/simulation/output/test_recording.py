@@ -72,7 +72,7 @@ def test_columns_of_the_jobs(tmp_path: Path) -> None:
     details = read_details(tmp_path)
     assert details["format"] == "transom/schedule/1"
     assert (details["policy"], details["workload"], details["rules"]) == ("fcfs-easy", "by hand", "textbook")
-    assert details["details"] == {"seed": 3}
+    assert details["details"] == {"seed": 3, "epoch": None}
     assert "transom" in details["versions"]
 
 

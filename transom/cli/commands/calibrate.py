@@ -126,10 +126,11 @@ def sentence(one: Calibration) -> str:
     ratio = one.wait_ratio
     if math.isnan(ratio):
         return f"{near}{kept}. Nobody waited by the log: the trace cannot tell policies apart."
-    error = 100 * abs(ratio - 1)
-    wait = f"the mean wait is {error:.0f} % {'above' if ratio > 1 else 'below'} the log's"
+    of_mean, error = 100 * abs(ratio - 1), 100 * one.wait_error
+    wait = f"the mean wait is {of_mean:.0f} % {'above' if ratio > 1 else 'below'} the log's"
+    by_day = f", and {error:.0f} % off on single days" if f"{error:.0f}" != f"{of_mean:.0f}" else ""
     trust = f"differences in mean wait below {max(error, 1):.0f} % say nothing about this cluster"
-    return f"{near}{kept}; {wait}: {trust}."
+    return f"{near}{kept}; {wait}{by_day}: {trust}."
 
 
 def _cells(one: Calibration, unit: float) -> list[str]:
@@ -144,7 +145,10 @@ def _cells(one: Calibration, unit: float) -> list[str]:
 
 
 def _documents(groups: dict[str, Calibration]) -> list[dict[str, object]]:
-    return [{"group": name, **one._asdict(), "wait_ratio": one.wait_ratio} for name, one in groups.items()]
+    return [
+        {"group": name, **one._asdict(), "wait_ratio": one.wait_ratio, "wait_error": one.wait_error}
+        for name, one in groups.items()
+    ]
 
 
 def _limits(held: dict[str, int]) -> dict[str, object]:

@@ -12,6 +12,7 @@ import numpy as np
 from transom.models.arrays import BoolArray
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import MODES, Schedule
+from transom.simulation.output.calibration import missed_wait
 from transom.simulation.output.job_groups import Grouping
 from transom.simulation.output.metrics import OUTAGE_METRICS, TAU, Trim, summary
 
@@ -90,15 +91,24 @@ def as_logged(schedule: Schedule, trim: Trim | None = None) -> Logged | None:
 
 
 class WaitError(NamedTuple):
-    """Mean waits [s] by the log and in a replay, of so many jobs whose start is logged."""
+    """Mean waits [s] by the log and in a replay, of so many jobs whose start is logged, and what is missed.
+
+    ``missed`` is that of :func:`~transom.simulation.output.calibration.missed_wait` [s], at least the distance of both.
+    """
 
     jobs: int
     logged_wait: float
     replayed_wait: float
+    missed: float
 
     @property
     def error(self) -> float:
-        """The distance of both means over that of the log; NaN where nobody waited by the log."""
+        """What is missed over the mean wait of the log; NaN where nobody waited by the log."""
+        return self.missed / self.logged_wait if self.logged_wait > 0 else nan
+
+    @property
+    def of_mean(self) -> float:
+        """The same of the mean wait alone, in which errors of different days cancel."""
         return abs(self.replayed_wait - self.logged_wait) / self.logged_wait if self.logged_wait > 0 else nan
 
     def document(self) -> dict[str, float | None]:
@@ -135,10 +145,12 @@ def replay_error(
     if logged is None or not (kept := logged.trim.kept(schedule)).any():
         return None
 
-    def of(jobs: BoolArray) -> WaitError:
-        waits = (float(each[jobs].mean()) for each in (logged.schedule.wait, schedule.wait))
-        return WaitError(int(jobs.sum()), *waits)
+    partition = groups.get("partition", Grouping((), np.zeros(len(kept), np.int64)))
 
-    partition = groups.get("partition", Grouping((), np.empty(0, np.int64)))
+    def of(jobs: BoolArray) -> WaitError:
+        by_log, replayed = logged.schedule.wait[jobs], schedule.wait[jobs]
+        missed = missed_wait(schedule.jobs.submit[jobs], replayed - by_log, partition.of[jobs])
+        return WaitError(int(jobs.sum()), float(by_log.mean()), float(replayed.mean()), missed)
+
     masks = {name: kept & (partition.of == place) for place, name in enumerate(partition.labels)}
     return ReplayError(policy, of(kept), {name: of(jobs) for name, jobs in masks.items() if jobs.any()})

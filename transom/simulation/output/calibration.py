@@ -17,6 +17,8 @@ from transom.traces.workload import Workload
 ALL = "all"
 """The group of all jobs."""
 
+_DAY = 86_400  # [s]
+
 
 class Calibration(NamedTuple):
     """A replay beside the log, for a group of jobs whose start is logged; times in seconds.
@@ -32,6 +34,7 @@ class Calibration(NamedTuple):
     logged_wait, replayed_wait : mean waiting times.
     logged_quantiles, replayed_quantiles : the waiting times that a half, 90 % and 99 % of the jobs do not exceed.
     wait_distance : largest distance between the two distributions of waiting times, 0 to 1 (Kolmogorov-Smirnov).
+    missed : mean error of the waits, see :func:`missed_wait`.
     """
 
     jobs: int
@@ -45,11 +48,17 @@ class Calibration(NamedTuple):
     logged_quantiles: tuple[float, float, float]
     replayed_quantiles: tuple[float, float, float]
     wait_distance: float
+    missed: float
 
     @property
     def wait_ratio(self) -> float:
         """Mean wait of the replay over that of the log; NaN where nobody waited."""
         return self.replayed_wait / self.logged_wait if self.logged_wait > 0 else math.nan
+
+    @property
+    def wait_error(self) -> float:
+        """``missed`` over the mean wait of the log; NaN where nobody waited."""
+        return self.missed / self.logged_wait if self.logged_wait > 0 else math.nan
 
 
 def calibration(workload: Workload, schedule: Schedule, trim: Trim | None = None) -> dict[str, Calibration]:
@@ -79,7 +88,25 @@ def calibration(workload: Workload, schedule: Schedule, trim: Trim | None = None
             name = names.get(number) or f"partition {number}"
             groups[f"partition {name}" if name == ALL else name] = known & (partition == number)
     submit = workload.jobs.submit
-    return {name: _compared(submit[of], started[of], schedule.start[of]) for name, of in groups.items()}
+    apart = np.zeros(len(submit), np.int64) if partition is None else partition
+    return {name: _compared(submit[of], started[of], schedule.start[of], apart[of]) for name, of in groups.items()}
+
+
+def missed_wait(submit: IntArray, error: IntArray, group: IntArray) -> float:
+    """Mean error of waits [s] in which too long and too short cancel only among jobs of one day and one group.
+
+    What a replay gets wrong comes and goes with the queue. Over weeks it cancels in the mean, which may then be right
+    by chance, and says nothing of how far another policy is off.
+
+    Parameters
+    ----------
+    submit : submissions [s]; days count from the first one.
+    error : of the wait of each job [s].
+    group : a number for each job, such as that of its partition.
+    """
+    days = np.stack((group, (submit - submit.min()) // _DAY), axis=1)
+    cells = np.unique(days, axis=0, return_inverse=True)[1].reshape(-1)
+    return float(np.abs(np.bincount(cells, error)).sum() / len(error))
 
 
 def start_after_end(workload: Workload) -> float | None:
@@ -103,7 +130,7 @@ def start_after_end(workload: Workload) -> float | None:
     return round(float(after[: -(-9 * len(after) // 10)].mean()), 2) if len(after) else None
 
 
-def _compared(submit: IntArray, logged: IntArray, replayed: IntArray) -> Calibration:
+def _compared(submit: IntArray, logged: IntArray, replayed: IntArray, group: IntArray) -> Calibration:
     error = np.abs(replayed - logged)
     waits = np.sort(logged - submit), np.sort(replayed - submit)
     quantiles = [tuple(np.quantile(each, (0.5, 0.9, 0.99)).tolist()) for each in waits]
@@ -119,6 +146,7 @@ def _compared(submit: IntArray, logged: IntArray, replayed: IntArray) -> Calibra
         logged_quantiles=quantiles[0],
         replayed_quantiles=quantiles[1],
         wait_distance=_distance(*waits),
+        missed=missed_wait(submit, replayed - logged, group),
     )
 
 

@@ -102,10 +102,11 @@ def _replay_error(error: ReplayError) -> str:
     of = error.all_jobs
     if isnan(of.error):
         return "By the log nobody waited: it cannot tell policies apart."
-    missed, waits = _percent(of.error), times(of.logged_wait, of.replayed_wait)
+    missed, waits = _percent(of.of_mean), times(of.logged_wait, of.replayed_wait)
+    by_day = f", and those of single days by {_percent(of.error)}" if _percent(of.error) != missed else ""
     says = f"differences below {_percent(max(of.error, NOISE))} say nothing about this cluster"
     between = f"{waits[0]} logged, {waits[1]} replayed"
-    return f"The replay of {error.policy} misses the logged mean wait by {missed} ({between}): {says}."
+    return f"The replay of {error.policy} misses the logged mean wait by {missed} ({between}){by_day}: {says}."
 
 
 def _compared(baseline: str, comparison: Comparison, error: ReplayError | None) -> list[str]:
