@@ -42,6 +42,7 @@ def test_the_log_has_a_row_in_every_table_and_a_key_in_json(transom: Callable[..
         "wide": 95, "small": 95,
     }  # fmt: skip
     assert "mode" not in found["logged"]["by"]
+    assert [each["utilisation"] for each in found["logged"]["by"]["week"].values()] == [None]
     today = found["answer"]["today"]
     assert (today["policy"], today["jobs"], today["logged_wait"]) == ("fcfs", 3, 95)
     assert today["replayed_wait"] == (0 + 90 + 180) / 3

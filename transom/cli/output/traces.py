@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,7 +154,11 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
         facts = {"answer": said.facts, "policies": policies, "figures": [str(path) for path in drawn]}
         if logged is not None:
             parts = breakdowns_of(logged.schedule, logged.trim, groups, by)
-            del parts[By.MODE.value]  # which the log does not tell
+            del parts[By.MODE.value]  # which the log does not tell, nor uses of all nodes from starts of some jobs
+            if logged.trim.among is not None:
+                parts[By.WEEK.value] = {
+                    week: {**each, "utilisation": nan} for week, each in parts[By.WEEK.value].items()
+                }
             facts["logged"] = {"metrics": logged.figures(own[0].figures, tau), "by": parts}
         print_json(_facts(traced, schedules[0].rules) | facts)
         return
