@@ -12,7 +12,7 @@ from transom.cli.options.nodes import NodeOptions, chosen_runs
 from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
-from transom.cli.output.schedule_tables import note_diagnostics
+from transom.cli.output.schedule_tables import TIME, note_diagnostics, sized
 from transom.cli.output.side_by_side import Comparison, side_by_side
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _COLUMNS: dict[str, tuple[str, float, int]] = {
     "mean makespan of a workflow [s]": ("mean_makespan", 1, 0),
     "mean stretch": ("mean_stretch", 1, 3),
     "max stretch": ("max_stretch", 1, 3),
-    "mean wait of a task [s]": ("mean_wait", 1, 1),
+    "mean wait of a task": ("mean_wait", TIME, 2),
     "mean slowdown": ("mean_slowdown", 1, 2),
     "mean bounded slowdown": ("mean_bounded_slowdown", 1, 2),
     "mean slowdown per processor": ("mean_per_processor_slowdown", 1, 2),
@@ -131,14 +131,16 @@ def simulate_workflows(
             }
         )
         return
+    stated = (sized(head, *column, [each[column[0]] for each in figures]) for head, column in _COLUMNS.items())
+    columns = dict(stated)
     rows = [
-        [run.label, *(number(figure[name] / unit, digits) for name, unit, digits in _COLUMNS.values())]
+        [run.label, *(number(figure[name] / unit, digits) for name, unit, digits in columns.values())]
         for run, figure in zip(runs, figures, strict=True)
     ]
     many = f"{counted(len(stream.workflows), 'workflow')} on {counted(workload.cluster.num_nodes, 'node')}"
     title = f"{workload.name}: {many}"
     title += "" if combination is None else ", tasks combined"
-    print_table(remarked(title, workload), ["policy", *_COLUMNS], rows)
+    print_table(remarked(title, workload), ["policy", *columns], rows)
     if out:
         note(f"tasks and workflows: {out}/LABEL/tasks.parquet, workflows.parquet, beside jobs and decisions")
     for path in drawn:
