@@ -195,7 +195,8 @@ def progress(hidden: bool = False) -> ProgressLines:
 
     label = TextColumn("{task.description}")
     columns = (SpinnerColumn("line"), label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return cast("ProgressLines", Progress(*columns, console=Console(stderr=True)))  # which takes the same calls
+    bars = Progress(*columns, console=Console(stderr=True), refresh_per_second=5)
+    return cast("ProgressLines", bars)  # which takes the same calls
 
 
 def describe(workload: Workload) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -58,3 +59,12 @@ def side_by_side(
 
 def _report(bars: ProgressLines, task: int, total: int, done: int) -> None:
     bars.update(task, completed=done, total=total)
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Show that figures are drawn, which takes seconds."""
+    with progress() as bars:
+        task = bars.add_task("figures", total=None)
+        yield
+        bars.update(task, total=1, completed=1)

@@ -11,7 +11,7 @@ from transom._system.wording import counted
 from transom.cli.options.tasks import read_chunks
 from transom.cli.output.console import check_recording, note, number, print_json, print_table
 from transom.cli.output.learned_policies import TASK_RULES, card_lines, print_cards, references
-from transom.cli.output.side_by_side import Comparison, side_by_side
+from transom.cli.output.side_by_side import Comparison, drawing, side_by_side
 
 if TYPE_CHECKING:
     from transom.simulation.placement.schedule import TaskSchedule
@@ -85,7 +85,8 @@ def simulate_machines(
         from transom.plot.tasks import save_task_figures
 
         own = {run.label: schedules[run.label] for run in runs}
-        drawn = save_task_figures(own, bounds, asked.pictures, asked.formats)
+        with drawing():
+            drawn = save_task_figures(own, bounds, asked.pictures, asked.formats)
     print_cards(cards, asked.json)
     if not asked.json:
         _print_figures(f"{work[0].name} under {ruled.stated} events", schedules, bounds)

@@ -28,7 +28,7 @@ from transom.cli.output.schedule_tables import (
     print_breakdown,
     print_summaries,
 )
-from transom.cli.output.side_by_side import Comparison, side_by_side
+from transom.cli.output.side_by_side import Comparison, drawing, side_by_side
 from transom.cli.output.today import error_of, todays_run
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     if asked.pictures:
         from transom.plot import save_figures
 
-        drawn = save_figures(schedules, asked.pictures, asked.formats, trim)
+        with drawing():
+            drawn = save_figures(schedules, asked.pictures, asked.formats, trim)
     if asked.json:
         policies = [
             _document(run, each, out, breakdowns_of(each.schedule, trim, groups, by))

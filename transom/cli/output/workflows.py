@@ -13,7 +13,7 @@ from transom.cli.options.workflows import read_stream
 from transom.cli.output.console import check_writable, describe, note, number, print_json, print_table, remarked
 from transom.cli.output.learned_policies import card_lines, print_cards, references
 from transom.cli.output.schedule_tables import TIME, note_diagnostics, sized
-from transom.cli.output.side_by_side import Comparison, side_by_side
+from transom.cli.output.side_by_side import Comparison, drawing, side_by_side
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -105,7 +105,8 @@ def simulate_workflows(
         from transom.plot.all_figures import save_workflow_figures
 
         names = [each.name for each in stream.workflows]
-        drawn = save_workflow_figures(schedules[:own], asked.pictures, asked.formats, names)
+        with drawing():
+            drawn = save_workflow_figures(schedules[:own], asked.pictures, asked.formats, names)
     if combination is not None:  # what was drawn are the jobs; figures are those of their tasks
         schedules = [combination.expanded(schedule) for schedule in schedules]
         for schedule in schedules:
