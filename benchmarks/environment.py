@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment")
     parser.add_argument("--least", type=float, default=4, help="packages of fewer MB are summed")
     arguments = parser.parse_args()
+    os.environ.pop("PYTHONPATH", None)  # the wheel is to be found, not these sources
     constraints = Path(__file__).parents[1] / "constraints.txt"
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([arguments.python, "-m", "venv", f"{folder}/venv"], check=True)
@@ -68,10 +70,10 @@ def main() -> None:
             rest += size
             continue
         users = [name for name, imported in loaded.items() if imported & {each.partition(".")[0] for each in names}]
-        rows.append([package, number(size / 1e6, 0), ", ".join(users)])
+        rows.append([package, ", ".join(users), number(size / 1e6, 0)])
     total = sum(size for size, _ in sizes.values())
-    rows += [["others", number(rest / 1e6, 0), ""], ["all", number(total / 1e6, 0), ""]]
-    print_table(f"{arguments.wheel.name}, with what it needs", ["package", "[MB]", "loaded by"], rows)
+    rows += [["others", "", number(rest / 1e6, 0)], ["all", "", number(total / 1e6, 0)]]
+    print_table(f"{arguments.wheel.name}, with what it needs", ["package", "loaded by", "[MB]"], rows, left=2)
     for name, line in COMMANDS.items():
         print(f"{name}: transom {line}")
 
