@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from transom.models import Cluster, JobTable
 from transom.simulation import simulate
 from transom.simulation.runs import Run, replay
 from transom.traces import Workload
-from transom.traces.outages import parse_outages
+from transom.traces.outages import OnFailure, Outage, Outages
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 POLICIES = ("fcfs-easy", "sjf-easy", "fcfs-conservative")
@@ -96,15 +97,35 @@ def of_partitions(jobs: int = 300) -> Workload:
 
 def recorded_site(folder: Path) -> Path:
     """The jobs of partitions under EASY, with a day of maintenance of 20 nodes and a failure of three."""
-    workload, lines = of_partitions(), folder / "outages.csv"
-    begin = int(workload.jobs.submit[40])
-    lines.write_text(
-        "kind,begin,end,nodes,announced\n"
-        f"maintenance,{begin},{begin + DAY},10-29,\n"
-        f"failure,{begin + 2 * DAY},{begin + 3 * DAY},0-2,\n"
-    )
-    replay(workload, Run("fcfs-easy", "fcfs-easy", outages=parse_outages([str(lines)], 64)), folder / "out")
+    replay(of_partitions(), Run("fcfs-easy", "fcfs-easy", outages=site_outages()), folder / "out")
     return folder / "out"
+
+
+def site_outages() -> Outages:
+    """The outages of :func:`recorded_site`."""
+    begin = int(of_partitions().jobs.submit[40])
+    maintenance = Outage("maintenance", begin, begin + DAY, 20, ((10, 29),))
+    return Outages((maintenance, Outage("failure", begin + 2 * DAY, begin + 3 * DAY, 3, ((0, 2),))))
+
+
+def with_every_outage(workload: Workload, on_failure: str) -> Outages:
+    """Maintenance by number and by ids, at once, announced late or from the start, and failures."""
+    begin = workload.jobs.submit[:: len(workload) // 12].tolist()
+    long, late = DAY // 4, 7_200
+    rows = (
+        Outage("maintenance", begin[2], begin[2] + long, 64),
+        Outage("maintenance", begin[3], begin[3] + long, 20, ((10, 29),)),
+        Outage("maintenance", begin[3] + late, begin[3] + long, 16),
+        Outage("failure", begin[4], begin[4] + long, 22, ((0, 11), (40, 49))),
+        Outage("maintenance", begin[5], begin[5] + long, 30, ((20, 49),), begin[5] - late),
+        Outage("failure", begin[6], begin[6] + DAY, 15),
+        Outage("maintenance", begin[7], begin[7] + long, 60, (), begin[7]),
+        Outage("failure", begin[7] + late, begin[7] + DAY, 30),
+        Outage("maintenance", begin[8], begin[8] + long, 56, ((0, 55),), begin[8] - late),
+        Outage("failure", begin[9], begin[9] + DAY, 60, ((0, 59),)),
+        Outage("maintenance", begin[10] + DAY, begin[10] + 2 * DAY, 64),
+    )
+    return Outages(rows, on_failure=cast("OnFailure", on_failure))
 
 
 def altered(workload: Workload, load: int = 100, size: int = 100, accuracy: int = 0) -> Workload:
@@ -121,7 +142,19 @@ def altered(workload: Workload, load: int = 100, size: int = 100, accuracy: int 
     return replace(kept, cluster=replace(cluster, num_nodes=amounts[0], capacities=tuple(amounts[1:])))
 
 
-def simulated(workload: Workload) -> dict[int, int]:
+def altered_outages(outages: Outages, size: int = 100, nodes: int = 64) -> Outages:
+    """Outages as the slider for the size of the machine alters them."""
+    rows = []
+    for row in outages.stated(nodes, 0):
+        ids = [(low * size // 100, (high + 1) * size // 100 - 1) for low, high in row.ranges]
+        ranges = tuple((low, high) for low, high in ids if low <= high)
+        number = sum(high - low + 1 for low, high in ranges) or max(1, row.number * size // 100)
+        if ranges or not row.ranges:
+            rows.append(row._replace(number=number, ranges=ranges))
+    return replace(outages, rows=tuple(rows))
+
+
+def simulated(workload: Workload, outages: Outages | None = None) -> dict[int, int]:
     """Starts by job id under FCFS with EASY."""
-    schedule = simulate(workload, "fcfs-easy")
+    schedule = simulate(workload, "fcfs-easy", outages=outages)
     return dict(zip(schedule.jobs.id.tolist(), schedule.start.tolist(), strict=True))

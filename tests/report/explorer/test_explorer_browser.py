@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from base64 import b64decode
 from datetime import UTC, datetime
@@ -16,15 +17,21 @@ from tests.report.explorer.recordings import (
     DAY,
     POLICIES,
     altered,
+    altered_outages,
     made_up,
     of_partitions,
     recorded,
     recorded_site,
     simulated,
+    site_outages,
+    with_every_outage,
 )
 from tests.report.rows import EVIL
 from tests.report.test_browser import CHROMIUM, CONTRAST, DRIVER, browser  # noqa: F401  (a fixture)
 from transom.cli import run
+from transom.simulation.output.metrics import utilisation
+from transom.simulation.output.recording import read_schedule
+from transom.simulation.runs import Run, replay
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -212,11 +219,109 @@ def site(browser: Any, site_out: Path) -> Any:  # noqa: F811
     [{"load": 115, "size": 80}, *(pytest.param(each, marks=pytest.mark.long) for each in ({}, {"size": 50}))],
     ids=str,
 )
-def test_the_page_replays_partitions_as_the_engine_does(site: Any, settings: dict[str, int]) -> None:
+def test_the_page_replays_partitions_as_the_engine_does(site: Any, site_out: Path, settings: dict[str, int]) -> None:
     told = site.execute_script("return transom.replay(arguments[0])", settings)
-    engine = simulated(altered(of_partitions(), **settings))
+    outages = altered_outages(site_outages(), settings.get("size", 100))
+    engine = simulated(altered(of_partitions(), **settings), outages)
     assert dict(zip(told["id"], told["start"], strict=True)) == engine
-    assert "The page's replay has no outages." in site.find_element("id", "whatif-said").text
+    assert settings or engine == starts_in(site_out / "fcfs-easy")
+    assert "outages" not in site.find_element("id", "whatif-said").text
+
+
+def starts_in(folder: Path) -> dict[int, int]:
+    """Starts by job id of a recording."""
+    return dict(pl.read_parquet(folder / "jobs.parquet").select("job_id", "start").rows())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("on_failure", ["requeue", "lose"])
+@pytest.mark.parametrize("workload", [made_up, of_partitions])
+def test_the_page_replays_outages_of_every_kind_as_the_engine_does(
+    browser: Any,  # noqa: F811
+    tmp_path: Path,
+    workload: Any,
+    on_failure: str,
+) -> None:
+    plain, outages = workload(), with_every_outage(workload(), on_failure)
+    schedule, _ = replay(plain, Run("fcfs-easy", "fcfs-easy", outages=outages), tmp_path / "out")
+    assert schedule.outages is not None
+    assert len(schedule.outages.job) > 5, "attempts that were ended"
+    assert len(schedule.outages.lost) > 5 or on_failure == "requeue"
+    open_page(browser, tmp_path / "out")
+    further = ({"load": 115, "size": 80, "accuracy": 35}, {"size": 55}, {"load": 80, "size": 150})
+    for settings in ({}, *(further if on_failure == "requeue" else ())):  # how long lost jobs would run nobody recorded
+        told = browser.execute_script("return transom.replay(arguments[0])", settings)
+        engine = simulated(altered(plain, **settings), altered_outages(outages, settings.get("size", 100)))
+        assert dict(zip(told["id"], told["start"], strict=True)) == engine, settings
+
+
+@pytest.mark.long
+def test_the_page_replays_the_bundled_site_with_its_maintenance_as_recorded(
+    browser: Any,  # noqa: F811
+    root: Path,
+    tmp_path: Path,
+) -> None:
+    site, trace = root / "instances" / "site", str(tmp_path / "site.parquet")
+    assert run(["import", "slurm", str(site / "sacct.txt.gz"), "--conf", str(site / "slurm.conf"), "-o", trace]) == 0
+    assert_replayed_as_recorded(browser, tmp_path, trace, "--outages", str(site / "reservations.txt"))
+
+
+@pytest.mark.long
+@pytest.mark.reference
+@pytest.mark.parametrize("partitions", [(), ("--partition-nodes", "0=2400,1=2400")], ids=["whole", "partitions"])
+@pytest.mark.parametrize("nodes", [("2000", "4360"), ("300-1299;4000-4099", "0-4359")], ids=["number", "ids"])
+def test_the_page_replays_theta_with_maintenance_as_recorded(
+    browser: Any,  # noqa: F811
+    shared: Path,
+    tmp_path: Path,
+    partitions: tuple[str, ...],
+    nodes: tuple[str, str],
+) -> None:
+    theta, begin = shared / "traces" / "theta_2022.swf.gz", 1_641_600_000
+    part, whole = nodes
+    (tmp_path / "maintenance.csv").write_text(
+        "kind,begin,end,nodes,announced\n"
+        f"maintenance,{begin},{begin + DAY},{whole},\n"
+        f"maintenance,{begin + 5 * DAY},{begin + 6 * DAY},{part},{begin + 5 * DAY - 3_600}\n"
+        f"maintenance,{begin + 9 * DAY},{begin + 10 * DAY},{part},\n"
+        f"maintenance,{begin + 9 * DAY + 7_200},{begin + 11 * DAY},{whole},\n"
+    )
+    words = ("--jobs", "3000", "--outages", str(tmp_path / "maintenance.csv"), *partitions)
+    assert_replayed_as_recorded(browser, tmp_path, str(halved(theta, tmp_path) if partitions else theta), *words)
+
+
+def halved(theta: Path, folder: Path) -> Path:
+    """The trace with every third job in a partition of its own."""
+    lines = gzip.decompress(theta.read_bytes()).decode().splitlines()
+    for k, line in enumerate(lines):
+        fields = line.split()
+        if not line.startswith(";"):
+            small = int(fields[0]) % 3 == 0 and int(fields[7]) <= 1000
+            lines[k] = " ".join((*fields[:15], str(int(small)), *fields[16:]))
+    (folder / "theta.swf").write_text("\n".join(lines) + "\n")
+    return folder / "theta.swf"
+
+
+def assert_replayed_as_recorded(browser: Any, folder: Path, trace: str, *more: str) -> None:  # noqa: F811
+    """The page's replay without alterations has the starts, the nodes and the use of the recorded one."""
+    out = folder / "out"
+    assert run(["simulate", trace, "--policy", "fcfs-easy", "--out", str(out), "--no-figures", "-q", *more]) == 0
+    open_page(browser, out)
+    told = browser.execute_script("return transom.replay({})")
+    assert dict(zip(told["id"], told["start"], strict=True)) == starts_in(out / "fcfs-easy")
+    assert browser.find_element("id", "whatif-said").text.endswith("backfilling."), "nothing is left out"
+    browser.get(f"{browser.current_url}#shown=fcfs-easy%2Cwhat+if&if=100:100:0")
+    wait_for(browser, "return document.getElementById('whatif-said').textContent.startsWith('With ')")
+    use = utilisation(read_schedule(out / "fcfs-easy"))
+    assert f"utilisation {100 * use:.1f} %" in browser.find_element("id", "whatif-said").text
+    same_nodes(browser, out, "fcfs-easy", "what if")
+
+
+def open_page(browser: Any, out: Path) -> None:  # noqa: F811
+    """Make the page of a recording and open it."""
+    assert run(["report", str(out), "-o", str(out.parent / "page.html"), "-q"]) == 0
+    browser.get("about:blank")
+    browser.get((out.parent / "page.html").as_uri())
 
 
 HOVER = """
@@ -320,10 +425,10 @@ def wait_for(page: Any, condition: str) -> None:
     WebDriverWait(page, 300).until(lambda driver: driver.execute_script(condition))
 
 
-def same_nodes(page: Any, out: Path, policy: str) -> None:
+def same_nodes(page: Any, out: Path, policy: str, shown: str = "") -> None:
     rows = pl.read_parquet(out / policy / "jobs.parquet", columns=["job_id", "node_ids"])
     for job, ids in rows.sample(40, seed=1).rows():
-        runs = page.execute_script("return transom.nodeRuns(...arguments)", policy, job)
+        runs = page.execute_script("return transom.nodeRuns(...arguments)", shown or policy, job)
         assert [node for first, last in runs for node in range(first, last + 1)] == ids
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.explorer.recordings import BEGIN, DAY, POLICIES, of_partitions, recorded, recorded_site
+from tests.report.explorer.recordings import BEGIN, DAY, POLICIES, made_up, of_partitions, recorded, recorded_site
 from tests.report.rows import EVIL, solves
 from transom.bench.store.frame import to_frame
 from transom.cli import run
@@ -25,6 +25,7 @@ from transom.report.explorer import page
 from transom.report.explorer.compact import packed
 from transom.report.explorer.page import explorer
 from transom.simulation.runs import Run, replay
+from transom.traces.outages import Outage, Outages
 
 
 def unpacked(text: str) -> list[int]:
@@ -154,7 +155,10 @@ def test_partitions_outages_and_the_clock_are_in_the_page(tmp_path: Path) -> Non
     ]  # fmt: skip
     assert [unpacked(each["demand"]) for each in data["resources"]] == jobs.demand.T.tolist()
     assert data["refused"] == ""
-    assert "no outages" in data["without"]
+    assert data["without"] == ""
+    assert [(each["kind"], each["ranges"]) for each in data["outages"]["rows"]] == [
+        ("maintenance", [[10, 29]]), ("failure", [[0, 2]]),
+    ]  # fmt: skip
     outages = data["policies"][0]["outages"]
     kinds, _, begins, ends, firsts, lasts = map(unpacked, outages["columns"])
     rows = zip((outages["kinds"][kind] for kind in kinds), begins, ends, firsts, lasts, strict=True)
@@ -169,10 +173,26 @@ def test_partitions_outages_and_the_clock_are_in_the_page(tmp_path: Path) -> Non
     assert "Times are in UTC." in target.read_text()
 
 
+def test_what_the_page_does_not_replay_of_outages_is_said(tmp_path: Path) -> None:
+    plain, known = made_up(60), Outage("maintenance", 0, DAY, 8)
+    drained = Outages((known, Outage("drain", 0, DAY, 8)), mtbf=10_000 * DAY, mttr=60)
+    replay(plain, Run("fcfs-easy", "fcfs-easy", outages=drained), tmp_path / "out")
+    assert run(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html"), "-q"]) == 0
+    data = embedded(tmp_path / "page.html")
+    assert [each["number"] for each in data["outages"]["rows"]] == [8]
+    assert data["without"] == "The page's replay leaves out drains and failures drawn by a law."
+    replay(plain, Run("sjf-easy", "sjf-easy", outages=Outages((known,))), tmp_path / "out")
+    assert run(["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html"), "-q"]) == 0
+    data = embedded(tmp_path / "page.html")
+    assert data["outages"] is None
+    assert "the recorded replays do not state the same ones" in data["without"]
+
+
 def test_a_trace_without_a_begin_has_no_dates(out: Path, tmp_path: Path) -> None:
     assert run(["report", str(out), "-o", str(tmp_path / "page.html"), "-q"]) == 0
     data = embedded(tmp_path / "page.html")
-    assert (data["epoch"], data["resources"], data["without"], data["policies"][0]["outages"]) == (None, [], "", None)
+    assert (data["epoch"], data["resources"], data["without"], data["outages"]) == (None, [], "", None)
+    assert data["policies"][0]["outages"] is None
     assert "Times count from the first submission." in (tmp_path / "page.html").read_text()
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from transom._system.durations import column_unit, times
 from transom._system.wording import counted
+from transom.errors import DocumentError
 from transom.models.arrays import IntArray
 from transom.report.assembly import assembled
 from transom.report.explorer.compact import packed
@@ -21,9 +22,13 @@ from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.as_logged import AS_LOGGED, as_logged
 from transom.simulation.output.metrics import METRICS, summary
 from transom.simulation.output.recording import read_texts
+from transom.traces.outages import outages_of
 from transom.traces.partitions import PREFIX, partition_sizes
 
-_OWN = ("decode", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover", "search", "whatif", "main")
+_OWN = (
+    *("decode", "service_plan", "service", "easy", "nodes", "steps", "state", "gantt", "lines", "card", "hover"),
+    *("search", "whatif", "main"),
+)
 SCRIPT = ("script/elements.js", "script/boxes.js", *(f"explorer/script/{name}.js" for name in _OWN))
 """Parts of the page's script, in the order in which they stand."""
 
@@ -151,6 +156,7 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch
     schedule = recorded[0].schedule
     jobs, runtime = schedule.jobs, schedule.runtime
     place = {job: at for at, job in enumerate(jobs.id.tolist())} if jobs.depends_on else {}
+    outages, without = _replayed_outages(recorded)
     pairs = [(place[job], place[parent]) for job, parents in jobs.depends_on.items() for parent in parents]
     return {
         "count": len(schedule),
@@ -164,7 +170,8 @@ def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch
         "logged": None if schedule.logged is None else packed(np.maximum(schedule.logged - jobs.submit, -1)),
         "modes": MODES,
         "refused": _refused(recorded),
-        "without": "The page's replay has no outages." if any(each.schedule.outages for each in recorded) else "",
+        "outages": outages,
+        "without": without,
         "policies": [_policy(each, runtime) for each in recorded],
     }
 
@@ -216,6 +223,30 @@ def _outages(log: OutageLog | None) -> dict[str, Any] | None:
         "columns": [packed(each) for each in columns],
         "out": [packed(np.clip(times, None, 2**50)), packed(levels)],
     }
+
+
+def _replayed_outages(recorded: Sequence[Recorded]) -> tuple[dict[str, Any] | None, str]:
+    """What goes out of service in the page's own replay, and what it leaves out, in a sentence."""
+    if all(each.schedule.outages is None for each in recorded):
+        return None, ""
+    stated = [{key: each.card["details"].get(key) for key in ("outages", "seed", "allocator")} for each in recorded]
+    first = stated[0]
+    if first["outages"] is None or any(each != first for each in stated):
+        return None, "The page's replay has no outages: the recorded replays do not state the same ones."
+    if first["allocator"] is not None:
+        return None, "The page's replay has no outages: it places jobs without a solver."
+    nodes = recorded[0].schedule.cluster.num_nodes
+    try:
+        outages = outages_of(first["outages"])
+        rows = [each._asdict() for each in outages.stated(nodes, first["seed"]) if each.kind != "drain"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(f"{recorded[0].folder}: jobs.parquet: the outages in its metadata: {error}") from None
+    left = ["drains"] if len(rows) < len(outages.rows) else []
+    left += [] if outages.mtbf is None else ["failures drawn by a law"]
+    said = [f"The page's replay leaves out {' and '.join(left)}."] if left else []
+    if (log := recorded[0].schedule.outages) is not None and len(log.lost):
+        said.append(f"In it, jobs that {recorded[0].label} lost run no longer than they did there.")
+    return {"rows": rows, "lose": outages.on_failure == "lose"}, " ".join(said)
 
 
 def _named(column: NDArray[Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ const zipped = (a, b, join) => a.map((value, i) => join(value, b[i]));
 
 // The jobs, by (submission, id): columns of numbers, and of texts {names, of}.
 function decodedTrace(data) {
-  const trace = { count: data.count, machine: data.nodes, refused: data.refused, without: data.without, texts: {} };
+  const trace = { count: data.count, machine: data.nodes, refused: data.refused, outages: data.outages, without: data.without, texts: {} };
   trace.resources = data.resources.map((each) => ({ ...each, demand: unpacked(each.demand) }));
   for (const name in data.columns) trace[name] = unpacked(data.columns[name]);
   for (const name in data.texts) trace.texts[name] = { names: data.texts[name].names, of: unpacked(data.texts[name].of) };

@@ -2,11 +2,12 @@
 // submissions, then one pass. The head of the queue that does not fit gets the shadow time, the earliest instant at
 // which it fits by the walltimes of the running jobs; others start in order if they fit now and either end by then or
 // fit into the extra amounts that are left beside the head. `demand` are columns of nodes and of each further resource,
-// `capacity` what the machine has of each. Yields the share of jobs that have started, for `inSlices`.
-function* easyReplay(jobs, capacity) {
-  const { submit, demand, walltime, runtime } = jobs, [nodes] = demand;
+// `capacity` what the machine has of each, `outages` what goes out of service (see service.js) or null. Yields the share
+// of jobs that have started, for `inSlices`.
+function* easyReplay(jobs, capacity, outages) {
+  const { submit, runtime } = jobs, walltime = jobs.walltime.slice(), demand = [...jobs.demand], [nodes] = demand;
   const count = submit.length;
-  const start = new Float64Array(count), mode = new Int8Array(count), byStart = new Int32Array(count);
+  const start = new Float64Array(count).fill(NaN), end = start.slice(), mode = new Int8Array(count), held = mode.slice(), order = new Int32Array(count);
   const when = new Float64Array(count).fill(NaN), first = when.slice(), last = when.slice();
   const parents = new Int32Array(count), children = new Map();
   jobs.parents[0].forEach((child, i) => {
@@ -17,8 +18,8 @@ function* easyReplay(jobs, capacity) {
   });
   const ends = endHeap(), expected = expectedEnds();
   const queue = [], smallest = nodes.reduce((least, size) => Math.min(least, size), Infinity);
-  const free = [...capacity], extra = [...capacity];
-  let next = 0, started = 0, passed = 0, shadow = 0, passes = 0;
+  const free = [...capacity];
+  let next = 0, started = 0, passed = 0, shadow = 0, passes = 0, repeated = 0;
 
   const fits = (job, amount) => {
     if (nodes[job] > amount[0]) return false; // mostly it is nodes that lack
@@ -32,44 +33,78 @@ function* easyReplay(jobs, capacity) {
     change(free, job, -1);
     expected.add(now + walltime[job], job);
     ends.push(now + runtime[job], job);
-    start[job] = now;
-    mode[job] = how;
-    byStart[started++] = job;
+    [start[job], end[job], mode[job], order[job]] = [now, now + runtime[job], how, started++];
+    service?.give(job, now);
   };
-  const reserve = (head, now) => {
+  const vacate = (job) => {
+    change(free, job, 1);
+    expected.remove(start[job] + walltime[job], job);
+    passed = 0;
+  };
+  const finish = (job) => {
+    vacate(job);
+    for (const child of children.get(job) || []) {
+      if (--parents[child] === 0 && child < next) queue.splice(placeIn(queue, child), 0, child);
+    }
+  };
+  // An outage ends a job before its time: it is lost, or waits again as if it had never started.
+  const interrupt = (job, now) => {
+    ends.remove(job);
+    if (outages.lose) {
+      end[job] = now;
+      finish(job);
+      return;
+    }
+    vacate(job);
+    repeated += nodes[job] * (now - start[job]);
+    start[job] = end[job] = NaN;
+    held[job] = 0;
+    queue.splice(placeIn(queue, job), 0, job);
+  };
+  const service = outages && nodesInService(outages.rows, capacity[0], { demand, walltime, expected, queue, start, free, interrupt });
+  const extra = free.slice();
+  const shadowTime = (head, now) => {
+    const known = service?.known();
+    if (known?.changes.length) return shadowBesideMaintenance(head, now, { demand, walltime, expected, free }, extra, known);
     for (let r = 0; r < free.length; r++) extra[r] = free[r];
-    shadow = now;
-    let i = 0;
+    let at = now, i = 0;
     while (!fits(head, extra)) {
-      shadow = Math.max(expected.time[i], now + 1); // a job past its walltime is expected to end the next second
-      for (; i < expected.time.length && Math.max(expected.time[i], now + 1) === shadow; i++) change(extra, expected.job[i], 1);
+      // A job past its walltime is expected to end the next second; where nodes have failed, all ends may not do.
+      at = i < expected.time.length ? Math.max(expected.time[i], now + 1) : Infinity;
+      if (at === Infinity) break;
+      for (; i < expected.time.length && Math.max(expected.time[i], now + 1) === at; i++) change(extra, expected.job[i], 1);
     }
     change(extra, head, -1);
+    return at;
+  };
+  const reserve = (head, now) => {
+    held[head] = 1;
+    shadow = shadowTime(head, now);
+    if (shadow === Infinity) return; // nothing that can be promised
     if (Number.isNaN(when[head])) [when[head], first[head]] = [now, shadow];
     last[head] = shadow;
   };
 
   for (;;) {
-    const now = Math.min(ends.least(), next < count ? submit[next] : Infinity);
+    if (!queue.length && ends.least() === Infinity && next === count) break;
+    const now = Math.min(ends.least(), next < count ? submit[next] : Infinity, service ? service.next() : Infinity);
     if (now === Infinity) break;
     while (ends.least() === now) {
       const job = ends.pop();
-      change(free, job, 1);
-      expected.remove(start[job] + walltime[job], job);
-      passed = 0;
-      for (const child of children.get(job) || []) {
-        if (--parents[child] === 0 && child < next) queue.splice(placeIn(queue, child), 0, child);
-      }
+      finish(job);
+      service?.release(job);
     }
     for (; next < count && submit[next] === now; next++) if (parents[next] === 0) queue.push(next);
+    if (service?.take(now)) passed = 0;
     if (queue.length === 0) continue;
+    if (service?.prepare(now)) passed = 0;
     if (++passes % 64 === 0) yield started / count;
     // What the last pass left cannot start now if nothing ended since; jobs past their walltime change that.
     if (expected.time.length && expected.time[0] <= now) passed = 0;
     let heads = 0;
     if (passed === 0) {
       while (heads < queue.length && fits(queue[heads], free)) {
-        launch(queue[heads], now, Number.isNaN(when[queue[heads]]) ? 0 : 1);
+        launch(queue[heads], now, held[queue[heads]]);
         heads++;
       }
       queue.splice(0, heads);
@@ -94,7 +129,8 @@ function* easyReplay(jobs, capacity) {
     queue.length -= gone;
     passed = queue.length;
   }
-  return { start, mode, byStart, promised: { when, first, last } };
+  const byStart = Int32Array.from(start.keys()).filter((job) => !Number.isNaN(start[job])).sort((a, b) => order[a] - order[b]);
+  return { start, end, mode, byStart, promised: { when, first, last }, service, repeated };
 }
 
 // The place of a number in an ascending list.
@@ -138,12 +174,20 @@ function endHeap() {
     [time[a], time[b]] = [time[b], time[a]];
     [job[a], job[b]] = [job[b], job[a]];
   };
+  const rise = (i) => {
+    for (let up = (i - 1) >> 1; i > 0 && time[i] < time[up]; i = up, up = (i - 1) >> 1) swap(i, up);
+  };
   return {
     least: () => (time.length ? time[0] : Infinity),
     push(at, which) {
-      let i = time.push(at) - 1;
       job.push(which);
-      for (let up = (i - 1) >> 1; i > 0 && time[i] < time[up]; i = up, up = (i - 1) >> 1) swap(i, up);
+      rise(time.push(at) - 1);
+    },
+    remove(which) {
+      const i = job.indexOf(which);
+      time[i] = -Infinity;
+      rise(i);
+      this.pop();
     },
     pop() {
       const which = job[0];
@@ -167,7 +211,8 @@ const scaled = (amount, size) => Math.max(Math.min(1, amount), Math.floor(amount
 
 // The trace with another load, machine and accuracy of walltimes, all in per cent. Submissions move together by the
 // load; of nodes and each further resource that share is there, and jobs that ask for more are left out; accuracy takes
-// that share of what a walltime exceeds the runtime by. `of` is the place of each job in the trace.
+// that share of what a walltime exceeds the runtime by. Outages keep their times and take that share of the nodes. `of`
+// is the place of each job in the trace.
 function altered(trace, { load, size, accuracy }) {
   const capacity = [trace.machine, ...trace.resources.map((each) => each.capacity)].map((all) => scaled(all, size));
   const demand = [trace.nodes, ...trace.resources.map((each) => each.demand)];
@@ -186,25 +231,43 @@ function altered(trace, { load, size, accuracy }) {
   return {
     capacity, of, submit: pick(submit), demand: demand.map(pick), walltime: pick(walltime), runtime: pick(trace.runtime),
     parents: [0, 1].map((side) => Array.from(both, (i) => place[trace.parents[side][i]])),
+    outages: trace.outages && { lose: trace.outages.lose, rows: trace.outages.rows.flatMap((row, at) => scaledOutage(row, at, size)) },
   };
+}
+
+// A row of outages on a machine of another size; none where it has no nodes there.
+function scaledOutage(row, at, size) {
+  const below = (node) => Math.floor(node * size / 100);
+  const ranges = row.ranges.map(([low, high]) => [below(low), below(high + 1) - 1]).filter(([low, high]) => low <= high);
+  return row.ranges.length && !ranges.length ? [] : [{ ...row, at, number: scaled(row.number, size), ranges }];
+}
+
+// Runs of nodes by the places of the trace, `lists` being by those of `of`.
+function runsOf(count, of, lists) {
+  const counts = new Int32Array(count), ordered = new Array(count).fill([]);
+  of.forEach((job, i) => { [counts[job], ordered[job]] = [lists[i].length, lists[i]]; });
+  const flat = ordered.flat();
+  return recordedRuns([counts, Float64Array.from(flat, ([first]) => first), Float64Array.from(flat, ([first, last]) => last - first)]);
 }
 
 // FCFS with EASY on an altered trace, as a policy of the page: by the places of the trace, NaN for jobs left out.
 function* whatIf(trace, settings) {
   const jobs = altered(trace, settings);
   yield 0;
-  const told = yield* easyReplay(jobs, jobs.capacity);
+  const told = yield* easyReplay(jobs, jobs.capacity, jobs.outages);
   yield 1;
   const spread = (column) => {
     const whole = new Float64Array(trace.count).fill(NaN);
     jobs.of.forEach((job, i) => { whole[job] = column[i]; });
     return whole;
   };
-  const start = spread(told.start);
+  const { service } = told;
   return {
     label: "what if", spec: "fcfs-easy", machine: jobs.capacity[0], capacity: jobs.capacity, submit: spread(jobs.submit), walltime: spread(jobs.walltime),
-    start, end: zipped(start, trace.runtime, (a, b) => a + b), mode: spread(told.mode),
-    byStart: told.byStart.map((i) => jobs.of[i]), runs: null, outages: [], settings, leftOut: trace.count - jobs.of.length,
+    start: spread(told.start), end: spread(told.end), mode: spread(told.mode),
+    byStart: told.byStart.map((i) => jobs.of[i]), settings, leftOut: trace.count - jobs.of.length,
+    runs: service && runsOf(trace.count, jobs.of, service.runs), outages: service ? service.finish() : [],
+    repeated: told.repeated, out: service ? { ...service.level, area: integral(service.level.time, service.level.level) } : undefined,
     promised: { when: spread(told.promised.when), first: spread(told.promised.first), last: spread(told.promised.last) },
   };
 }

@@ -1,6 +1,6 @@
 // Sliders that replay the trace in the page under FCFS with EASY backfilling.
 function figuresOf(page, policy) {
-  let total = 0, longest = 0, area = 0, last = -Infinity;
+  let total = 0, longest = 0, area = policy.repeated, last = -Infinity; // node-seconds, those of attempts that were ended, too
   for (const job of policy.byStart) {
     const wait = policy.start[job] - policy.submit[job];
     total += wait;
@@ -9,7 +9,8 @@ function figuresOf(page, policy) {
     last = Math.max(last, policy.end[job]);
   }
   const jobs = policy.byStart.length, begin = policy.byStart.reduce((least, job) => Math.min(least, policy.submit[job]), Infinity);
-  return { jobs, mean: total / jobs, longest, use: area / (policy.machine * (last - begin)) };
+  const out = policy.out ? binMeans(policy.out, begin, last, 1)[0] : 0;
+  return { jobs, mean: total / jobs, longest, use: area / ((policy.machine - out) * (last - begin)) };
 }
 
 function settingsText(page, { load, size, accuracy }) {
