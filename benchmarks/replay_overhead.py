@@ -27,15 +27,21 @@ import numpy as np
 from transom import registry
 from transom.models import Knapsack
 from transom.simulation import Schedule, simulate
+from transom.simulation.core import replay
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.topology import parse_tree
-from transom.simulation.passes import rule_replay
 from transom.simulation.policies import window_replay
 from transom.solving import answer, solve
 from transom.stop import Stop
 from transom.traces import Workload, read_swf
 
 THETA = Path(__file__).parents[2] / "shared" / "traces" / "theta_2022.swf.gz"
+FORMULAS = {
+    "saf": "walltime*nodes",
+    "f1": "log10(walltime)*nodes + 870*log10(submit)",
+    "wfp3": "-(wait/walltime)**3*nodes",
+    "unicep": "-(wait + 1e-15)/(log2(nodes + 1e-15)*walltime)",
+}
 RULES = [rule + tail for rule in ("wfp3", "unicep") for tail in ("", "-easy", "-conservative")]
 SIZES = (10, 50, 256)
 SOLVERS = ("dp", "primal-dual")
@@ -55,7 +61,7 @@ def cpu(action: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 def general(run: Callable[[], Schedule]) -> Schedule:
     """A replay that hands windows and allocations to the solver one by one, and orders the queue in Python."""
     with (
-        mock.patch.object(rule_replay, "queue_order", return_value=None),
+        mock.patch.object(replay, "queue_order", return_value=None),
         mock.patch.object(window_replay, "takes", return_value=False),
     ):
         return run()
@@ -77,6 +83,19 @@ def compare(title: str, run: Callable[[Workload], Schedule], workload: Workload,
     same = "the same" if untimed(fast) == untimed(slow) and fast.runs == slow.runs else "DIFFERENT"
     rates = len(part) / slow_took, len(part) / part_took, len(workload) / whole_took
     print(f"{title:<38} {'  '.join(f'{rate:>10,.0f}' for rate in rates)}  {same}", flush=True)
+
+
+def formulas(workload: Workload, rounds: int) -> None:
+    """Print how long a rule takes that is written as a formula, relative to its kernel, and whether starts agree."""
+    print(f"\n{'CPU time of a formula / its rule':<38}")
+    for rule, score in FORMULAS.items():
+        specs = f"{rule}-easy", f"formula-easy:score=[{score}]"
+        few = workload.take(np.arange(min(50, len(workload))))
+        for spec in specs:
+            simulate(few, spec)  # loads the kernels
+        took, made = zip(*(cpu(partial(simulate, workload, spec), rounds) for spec in specs), strict=True)
+        same = "the same" if np.array_equal(made[0].start, made[1].start) else "DIFFERENT"
+        print(f"{rule:<38} {took[1] / took[0]:>10.2f}  {same}", flush=True)
 
 
 def windows(rounds: int) -> None:
@@ -135,6 +154,7 @@ def main() -> None:
     print(f"{'jobs per CPU second':<38} {'  '.join(f'{column:>10}' for column in columns)}")
     for rule in RULES:
         compare(rule, partial(simulate, policy=rule), workload, few, rounds)
+    formulas(workload, rounds)
     if arguments.rules:
         return
     compare(policy, lambda jobs: simulate(jobs, policy), workload, few, rounds)

@@ -33,6 +33,7 @@ _POLICIES = (
     "f4-easy",
     "wfp3-easy",
     "unicep",
+    "formula-easy:score=[wait-walltime],max_wait=1h",
     "largest-first",
     "random",
     "optimization",
