@@ -1,7 +1,7 @@
 """From accounting to a page: commands of a tutorial and their CPU seconds: ``python -m benchmarks.five_commands``.
 
-They run twice, in processes of their own, in a folder that is thrown away: the first round compiles what is not in the
-cache yet.
+They run twice, in processes of their own, each time in a folder that is thrown away: the first round compiles what is
+not in the cache yet, and keeps past forecasts of ``transom when`` there.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     """Run and measure."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "instances").symlink_to(ROOT / "instances")
-        for kernels in ("cold", "warm"):
-            total = 0.0
+    for kernels in ("cold", "warm"):
+        total = 0.0
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "instances").symlink_to(ROOT / "instances")
             for command, _ in commands(PAGE.read_text(encoding="utf-8")):
-                words = [sys.executable, "-m", *shlex.split(command)]
+                words = shlex.split(command)
                 before = _cpu()
-                subprocess.run(words, cwd=folder, check=True, capture_output=True)
-                total += _cpu() - before
-                print(f"{kernels}  {_cpu() - before:6.1f} CPU s  {command}")
-            print(f"{kernels}  {total:6.1f} CPU s  together")
+                subprocess.run([sys.executable, "-m", *words], cwd=folder, check=True, capture_output=True)
+                used = _cpu() - before
+                total += used
+                print(f"{kernels}  {used:6.1f} CPU s  {shlex.join(words)}")
+        print(f"{kernels}  {total:6.1f} CPU s  together")
 
 
 def _cpu() -> float:
