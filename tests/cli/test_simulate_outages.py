@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.cli.conftest import Ran
+from transom.traces.records.swf import read_swf_records
+from transom.traces.trace_file import write_trace
 
 TRACE = "instances/workloads/lublin_5000.swf.gz"
 
@@ -103,6 +106,89 @@ def test_what_the_log_says_of_maintenance_is_offered_and_taken_if_asked_for(run:
     assert run("check", str(stood_still), str(out))[0] == 0
 
 
+@pytest.fixture
+def stated(stood_still: Path) -> Callable[..., Path]:
+    """Write the log as a trace of 4 nodes that states maintenance of some, by default during the six hours."""
+    records = read_swf_records(str(stood_still))
+    epoch = 1767225600  # such traces count from 1970
+
+    def write(nodes: int, begin: int = 72_000, end: int = 93_600) -> Path:
+        row = {"begin": begin + epoch, "end": end + epoch, "nodes": nodes, "cores": nodes}
+        card = replace(records.card, machine={"nodes": 4, "cores": 4}, maintenance=[row], told_by="")
+        path = stood_still.with_name("stated.parquet")
+        times = [pl.col(name) + epoch for name in ("submit", "start", "end")]
+        write_trace(path, records.jobs.with_columns(times), card)
+        return path
+
+    return write
+
+
+AS_STATED = (
+    "Maintenance as the trace states it: 2026-01-01 20:00 to 2026-01-02 02:00, 4 nodes; --outages none leaves it"
+)
+
+
+def test_maintenance_that_the_trace_states_is_replayed_unless_asked_otherwise(
+    transom: Callable[..., Ran], stated: Callable[..., Path]
+) -> None:
+    trace, policy = stated(4), ("--policy", "slurm-backfill")
+    for command in ("simulate", "calibrate"):
+        told = transom(command, trace, *policy)
+        assert told.out.startswith(f"{AS_STATED} out.\n")
+        assert "--outages logged" not in told.err  # which is within it
+        read, asked = (
+            transom(command, trace, *policy, "--json", *more).lines[0] for more in ((), ("--outages", "trace"))
+        )
+        assert read.pop("maintenance").startswith(AS_STATED)
+        assert (read["outages"], read["policies"]) == (asked["outages"], asked["policies"])
+        without = transom(command, trace, *policy, "--outages", "none", "--json")
+        assert not {"outages", "maintenance"} & without.lines[0].keys()
+        assert "the log started nothing" not in without.err
+    lost = transom("simulate", trace, "--on-failure", "lose", "--json").lines[0]
+    assert lost["outages"]["on_failure"] == "lose"
+    refused = transom("simulate", trace, "--outages", "none", "--outages", "trace")
+    assert (refused.status, "none goes with no other" in refused.err) == (2, True)
+    law = transom("simulate", trace, "--outages", "mtbf=5y,mttr=4h", "--policy", "fcfs").err
+    assert "2026-01-01 20:00 to 2026-01-02 02:00, 4 nodes: --outages trace adds it" in law
+    assert "adds it" not in transom("simulate", trace, "--outages", "logged", "--policy", "fcfs").err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--policy", "slurm-backfill:completing=1"), "slurm-backfill has completing, which does not go with outages"),
+        (("--today", "slurm-backfill:leaf=2"), "slurm-backfill has leaf, which does not go with outages"),
+        (("--policy", "fcfs", "--rules", "cqsim"), "the event rules cqsim know no outages"),
+        (("--nodes", "3"), "not how many of the 3 here"),
+    ],
+)
+def test_where_it_cannot_be_replayed_a_line_says_so(
+    transom: Callable[..., Ran], stated: Callable[..., Path], options: tuple[str, ...], why: str
+) -> None:
+    told = transom("simulate", stated(2 if "--nodes" in options else 4), *options)
+    assert told.status == 0
+    assert [
+        why in line for line in told.err.splitlines() if "maintenance that the trace states is left out" in line
+    ] == [True]
+    assert "Maintenance as" not in told.out
+
+
+def test_maintenance_beside_the_jobs_changes_nothing(run: Run, stated: Callable[..., Path]) -> None:
+    assert "aintenance" not in run("simulate", str(stated(4, 900_000, 950_000)), "--jobs", "50", "--policy", "fcfs")[1]
+    told = run("simulate", str(stated(4, 10_000, 20_000)), "--policy", "fcfs")[1]
+    assert "Maintenance as the trace states it: 2026-01-01 02:46 to 2026-01-01 05:33, 4 nodes" in told
+    assert "36 jobs waited: --outages trace --outages logged replays this as maintenance" in told
+
+
+def test_maintenance_of_a_part_is_not_assumed_of_partitions(run: Run, stated: Callable[..., Path]) -> None:
+    told = run("simulate", str(stated(2)), "--policy", "fcfs", "--partition-nodes", "1=3")[1]
+    assert (
+        "maintenance of a part of the machine, 2026-01-01 20:00 to 2026-01-02 02:00, 2 nodes: --outages trace" in told
+    )
+    assert "Maintenance as" not in told
+    assert "Maintenance as" in run("simulate", str(stated(2)), "--policy", "fcfs")[1]
+
+
 def test_a_partition_that_stood_still_is_offered_by_itself(run: Run, stood_still: Path) -> None:
     # Jobs of a second partition start throughout.
     others = (
@@ -137,19 +223,19 @@ def test_the_bundled_site_is_replayed_with_its_partitions_and_its_maintenance(
     truth = json.loads((site / "truth.json").read_text())["waits"]
     conf = ("--conf", site / "slurm.conf", "--conf", site / "reservations.txt")
     transom("import", "slurm", site / "sacct.txt.gz", *conf, "-o", trace)
-    offered = transom("simulate", trace, "--policy", "fcfs-easy").err
-    stated = "the trace states maintenance between 2026-03-16 06:00 and 2026-03-18 06:00: --outages trace replays it"
-    assert stated in offered
 
     def waits(*asked: str) -> dict[str, float]:
         told = transom("simulate", trace, "--policy", "fcfs-easy", "--policy", "saf-easy", "--json", *asked).lines[0]
         return {each["policy"]: each["metrics"]["mean_wait"] for each in told["policies"]}
 
-    for asked, error in (("trace", 0.05), ("logged", 0.07)):
-        for policy, wait in waits("--outages", asked).items():
+    for asked, error in ((), 0.05), (("--outages", "logged"), 0.07):
+        for policy, wait in waits(*asked).items():
             assert wait == pytest.approx(truth[policy]["all"]["mean_wait"], rel=error), (asked, policy)
     # Without the maintenance the answer is about a time, and merged about a machine, that nobody had.
-    assert waits()["fcfs-easy"] < 0.6 * truth["fcfs-easy"]["all"]["mean_wait"]
-    assert waits("--merge-partitions")["fcfs-easy"] < 0.4 * truth["fcfs-easy"]["all"]["mean_wait"]
-    refused = transom("simulate", trace, "--partition", "gpu", "--outages", "trace")
-    assert refused.status == 0  # the whole machine was out
+    assert waits("--outages", "none")["fcfs-easy"] < 0.6 * truth["fcfs-easy"]["all"]["mean_wait"]
+    merged = waits("--merge-partitions", "--outages", "none")
+    assert merged["fcfs-easy"] < 0.4 * truth["fcfs-easy"]["all"]["mean_wait"]
+    alone = transom("when", trace, "--job", 43489, "--partition", "gpu").out
+    left_out = "Left out of the forecast is maintenance that the trace states: 2026-03-16 06:00 to 2026-03-18 06:00"
+    assert f"{left_out}, 12 nodes." in alone  # the whole machine was out
+    assert left_out not in transom("when", trace, "--job", 40100).out

@@ -68,6 +68,8 @@ def test_maintenance_that_a_trace_states_is_of_its_machine(tmp_path: Path) -> No
         assert [(each.kind, each.begin, each.number) for each in found] == [
             ("maintenance", begin, size) for begin, size in zip((10, 30, 50), sizes, strict=True)
         ]
+    larger = known_outages(["trace"], read_swf(tmp_path / "log.parquet", nodes=64)).rows
+    assert [each.number for each in larger] == [64, 8, 64]  # the whole machine stays whole
     with pytest.raises(SpecError, match="maintenance of 8 of 32 cores, not how many of the 4 here"):
         known_outages(["trace"], read_swf(tmp_path / "log.parquet", nodes=4))
     with pytest.raises(SpecError, match="log: the trace states no maintenance"):

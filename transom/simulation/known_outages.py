@@ -75,7 +75,8 @@ def stated_maintenance(workload: Workload) -> list[Outage]:
                 f"{path}: states maintenance of {number:,} of {whole:,} {card.unit}, not how many of the {nodes:,} here"
             )
         if number > 0:
-            rows.append(Outage("maintenance", int(each["begin"]), int(each["end"]), min(number, nodes)))
+            out = nodes if number >= whole > 0 else min(number, nodes)
+            rows.append(Outage("maintenance", int(each["begin"]), int(each["end"]), out))
     return rows
 
 

@@ -282,7 +282,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="count cores"):
         simulate(trace(tmp_path, [job], unit="cores"), spec)
     workload = trace(tmp_path, [job])
-    with pytest.raises(SpecError, match="reservations do not go with --outages"):
+    with pytest.raises(SpecError, match="reservations does not go with --outages"):
         simulate(workload, spec, outages=Outages((Outage("maintenance", 0, 5, 1),)))
     apart = Workload.of([TracedJob(Job(1, 0, 1, 10, demand=(1,)), 10)], Cluster(8, ("partition_a",), (4,)))
     with pytest.raises(SpecError, match="which nodes partition 'a' has, and the trace does not say"):

@@ -56,14 +56,13 @@ def command(
     from transom.simulation.calibrated import Calibrated, calibrated
     from transom.simulation.output.calibration import start_after_end
     from transom.simulation.runs import parse_runs
-    from transom.traces.outages import outage_card
 
     runs = parse_runs(policy or ["slurm-backfill"], seed)
     workload = read_workload(trace, nodes, start, jobs, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
-    runs, broken, known = with_outages(runs, outages, on_failure, workload, context)
-    for line in known:
+    runs, broken = with_outages(runs, outages, on_failure, workload, context)
+    for line in broken.notes:
         note(line)
     found: dict[str, Calibrated] = {}
     with progress() as bars:
@@ -81,14 +80,14 @@ def command(
                 "trace": str(trace),
                 "workload": workload.digest(),
                 "jobs": len(workload),
-                **({} if broken is None else {"outages": outage_card(broken)}),
+                **broken.document(),
                 **workload.facts,
                 "start_after_end": start_after_end(workload),
                 "policies": rows,
             }
         )
         return
-    for line in which_machine(workload):
+    for line in (*which_machine(workload), *broken.unasked):
         remark(line)
     every = [one for each in found.values() for one in each.groups.values()]
     sign, unit = column_unit((each for one in every for each in (one.logged_wait, one.replayed_wait)), 2)

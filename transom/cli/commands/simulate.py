@@ -171,6 +171,7 @@ def command(
     --cluster places jobs on the nodes of a fat tree and reports hop costs. Placement does not change start times.
     --resources adds demands for further resources, and --outages adds node failures, drains and maintenance. Both are
     drawn with --seed and are the same under every policy. With outages, figures refer to the nodes in service.
+    Maintenance that the trace states is replayed unless --outages says otherwise.
 
     --rules replays under the event rules of another program, to compare with its published results. rlscheduler
     draws random sequences, or replays the one given by --start and --jobs. With --machines, the trace holds jobs of
@@ -208,9 +209,9 @@ def command(
         return
     runs = [replace(run, rules=read.rules.replayed) for run in runs]
     extended = equipped(on_tree(read.workload, cluster, runs), trace, resources, seed)
-    runs, broken, known = with_outages(runs, outages, on_failure, extended.workload, context)
+    runs, broken = with_outages(runs, outages, on_failure, extended.workload, context, today)
     trim = Trim(head_seconds=warm_up, tail_seconds=cool_down)
     if not trim.counts(extended.workload.jobs.submit).any():
         raise SpecError(f"--warm-up {warm_up:g} and --cool-down {cool_down:g} leave no job of the trace")
-    traced = Traced(trace, read.card, extended, cluster, broken, known)
+    traced = Traced(trace, read.card, extended, cluster, broken)
     simulate_trace(asked, traced, runs, Figures(tau, trim, jitter, repeats, by or (), today))

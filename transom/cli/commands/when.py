@@ -11,6 +11,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
+from transom.cli.options.outages import unforeseen
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, print_json, print_table, remark, remarked, which_machine
@@ -71,6 +72,7 @@ def command(
         note(line)
     name = read_applications(history or trace, workload.jobs.id)
     labels: dict[int, str] = {}
+    limits: dict[int, int] = {}  # walltimes
     epoch = workload.origin.epoch
     now = None if at is None else _instant(at, epoch)
     if history is not None:
@@ -82,6 +84,7 @@ def command(
             queued, where = window.queue.id, f"{trace}: queue at {window.now} s"
             names = [task_name(id_) for id_ in queued.tolist()]
             labels |= {id_: task_name(id_) for id_ in (*queued.tolist(), *window.running.id.tolist())}
+            limits |= dict(zip(queued.tolist(), window.queue.walltime.tolist(), strict=True))
             epoch = unix_epoch(epoch or 0, window.now)
             answers += asked.ask(window, None if job is None else jobs_called(job, names, queued, where))
     elif not job:
@@ -90,16 +93,23 @@ def command(
         ids = workload.jobs.id
         names = read_labels(trace, ids)
         labels = dict(zip(ids.tolist(), names, strict=True))
+        limits = dict(zip(ids.tolist(), workload.jobs.walltime.tolist(), strict=True))
         answers = ask(workload, policy, jobs_called(job, names, ids, workload.name), now, name, seed, keep=True)
+    later = (epoch or 0) - (workload.origin.epoch or 0)  # the clock of the trace than that of the answers [s]
+    first = min((each.now for each in answers), default=0) + later
+    last = max((max(each.p90, each.plan) + limits[each.job] for each in answers), default=0) + later
+    left_out = unforeseen(workload, first, last)
     told = [each._asdict() for each in answers]
     for each in told:
         each |= {"job": spelled(labels.get(each["job"], str(each["job"]))), "because": _called(each["because"], labels)}
     print_cards(card_lines([(policy, deciding(make_policy(policy)))], workload.cluster.num_nodes), json)
     if json:
+        for line in left_out:
+            note(line)
         for each in told:
             print_json(each)
         return
-    for line in which_machine(workload):
+    for line in (*which_machine(workload), *left_out):
         remark(line)
     clock = "on the clock of the trace" if epoch is None else "in UTC"
     print_table(

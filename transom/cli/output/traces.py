@@ -32,24 +32,22 @@ from transom.cli.output.side_by_side import Comparison, drawing, side_by_side
 from transom.cli.output.today import error_of, todays_run
 
 if TYPE_CHECKING:
+    from transom.cli.options.outages import OutOfService
     from transom.cli.options.resources import Equipped
     from transom.simulation import Schedule
     from transom.simulation.output.answer import Repetition
     from transom.simulation.output.metrics import Trim
     from transom.simulation.runs import Run
-    from transom.traces.outages import Outages
 
 
 class Traced(NamedTuple):
-    """What is replayed: the file, what a recording says of its rules, its jobs, the text of a tree, outages, and lines
-    on others."""
+    """What is replayed: the file, what a recording says of its rules, its jobs, the text of a tree, and outages."""
 
     trace: Path
     rules: dict[str, Any]
     jobs: Equipped
     cluster: str | None
-    outages: Outages | None
-    known: Sequence[str] = ()
+    out_of_service: OutOfService
 
 
 class Figures(NamedTuple):
@@ -108,7 +106,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
             check_recording(out / run.label)
     if asked.pictures:
         check_writable(asked.pictures / "timeline.png", ".png")
-    for line in (*describe(workload), *traced.jobs.lines, *traced.known):
+    for line in (*describe(workload), *traced.jobs.lines, *traced.out_of_service.notes):
         note(line)
 
     texts = read_job_texts(traced.trace, workload.jobs.id) if out else {}
@@ -166,10 +164,10 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
     for k in range(len(runs), len(compared)):
         pair = answer([labels[0], labels[k]], [own[0], own[k]], [copies[0], copies[k]] if repeats else ())
         said.sentences.append(pair.sentences[0])
-    print_answer([*which_machine(workload), *said.sentences])
+    print_answer([*which_machine(workload), *traced.out_of_service.unasked, *said.sentences])
     title = f"{workload.name} under {schedules[0].rules} events{traced.jobs.title}"
-    if traced.outages is not None:
-        title += f", with outages, jobs on them {_BECOME[traced.outages.on_failure]}"
+    if (broken := traced.out_of_service.outages) is not None:
+        title += f", with outages, jobs on them {_BECOME[broken.on_failure]}"
     # A deviation of repetitions that are all alike would say how much is noise.
     shown = [[] if not jitter and identical(own, copies) else [each.figures for each in listed] for listed in copies]
     by_log = None if logged is None else logged.figures(own[0].figures, tau)
@@ -183,7 +181,7 @@ def simulate_trace(asked: Comparison, traced: Traced, runs: list[Run], figures: 
         if made := _allocations(schedule):
             note(f"{run.label}: {made['proved']:,} of {made['solved']:,} allocations are proved to be of least cost")
     if out:
-        more = "" if traced.outages is None else ", outages.parquet, attempts.parquet"
+        more = "" if broken is None else ", outages.parquet, attempts.parquet"
         note(f"jobs and decisions: {out}/LABEL/jobs.parquet, decisions.parquet{more}")
     for path in drawn:
         note(f"figure: {path}")
@@ -194,8 +192,6 @@ _BECOME = {"requeue": "requeued", "lose": "lost"}
 
 def _facts(traced: Traced, rules: str) -> dict[str, Any]:
     """What a program reads of the jobs that were replayed."""
-    from transom.traces.outages import outage_card
-
     workload = traced.jobs.workload
     return {
         "trace": str(traced.trace),
@@ -205,7 +201,7 @@ def _facts(traced: Traced, rules: str) -> dict[str, Any]:
         "rules": rules,
         **({} if traced.cluster is None else {"cluster": traced.cluster}),
         **({} if not traced.jobs.card else {"resources": traced.jobs.documents}),
-        **({} if traced.outages is None else {"outages": outage_card(traced.outages)}),
+        **traced.out_of_service.document(),
         **workload.facts,
         "repairs": dict(workload.repairs),
     }

@@ -151,6 +151,12 @@ class SlurmBackfill:
         return bool(self.assoc or self.qos or self.priority or self.reservations or self.node_cores)
 
     @property
+    def without_outages(self) -> str:
+        """The first setting that does not go with outages; empty where there is none."""
+        settings = ("reservations", "node_cores", "completing", "leaf")
+        return next((name for name in settings if getattr(self, name)), "")
+
+    @property
     def digest(self) -> str:
         """A digest of the files that are named; empty where there is none."""
         return blake2b(repr(self._site()).encode(), digest_size=8).hexdigest() if self.by_facts else ""
@@ -174,8 +180,10 @@ class SlurmBackfill:
 
         Raises
         ------
-        SpecError : ``completing`` beside failures of nodes.
+        SpecError : a setting does not go with outages, or not with the trace.
         """
+        if replay.stepwise and self.without_outages:
+            raise SpecError(f"slurm-backfill: {self.without_outages} does not go with --outages")
         state, order = replay.state, replay.order
         limits = limits_of_users(replay.jobs, self.user_jobs, self.user_nodes)
         priorities, reserved, shared = None, nothing_reserved(len(replay.jobs), _amounts(state)), nobody_shares()
@@ -187,8 +195,6 @@ class SlurmBackfill:
             if terms is not None:
                 jobs = replay.jobs
                 priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
-        if self.completing and replay.stepwise:
-            raise SpecError("slurm-backfill: completing does not go with --outages")
         busy = _whole_seconds(self.completing, len(replay.jobs))
         held_for = replay.runtime + busy
         tables = self._tables(state, held_for, replay.jobs, replay.cluster, limits.limits, reserved, shared)
@@ -250,8 +256,6 @@ class SlurmBackfill:
         amounts = _amounts(replay.state)
         if not reservations:
             return nothing_reserved(len(replay.jobs), amounts)
-        if replay.stepwise:
-            raise SpecError("slurm-backfill: reservations do not go with --outages")
         path = replay.workload.origin.path
         card = read_trace_card(path) if is_trace_file(path) else TraceCard()
         if not self.node_cores and card.unit != "nodes":
@@ -272,8 +276,6 @@ class SlurmBackfill:
         return reserved_for(reservations, facts, associations, nodes, amounts, self.node_cores, partitions)
 
     def _check_whole_nodes(self, replay: Replay) -> None:
-        if replay.stepwise:
-            raise SpecError("slurm-backfill: leaf does not go with --outages")
         if replay.cluster.resources:
             raise SpecError(
                 "slurm-backfill: leaf goes neither with further resources nor with --partition-nodes, which is the "
@@ -286,8 +288,6 @@ class SlurmBackfill:
     def _shared(self, replay: Replay, facts: JobFacts) -> SharedNodes:
         if not self.node_cores:
             return nobody_shares()
-        if replay.stepwise:
-            raise SpecError("slurm-backfill: node_cores does not go with --outages")
         path, held = replay.workload.origin.path, facts.amounts
         if not is_trace_file(path):
             held = np.full_like(held, -1)  # what counts nodes there are cores
