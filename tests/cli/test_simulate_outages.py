@@ -203,6 +203,36 @@ def test_a_partition_that_stood_still_is_offered_by_itself(run: Run, stood_still
     assert "while 36 jobs waited: replayed as maintenance" in run(*alone, "--outages", "logged")[1]
 
 
+def test_only_what_stated_maintenance_does_not_explain_is_offered(run: Run, stood_still: Path, tmp_path: Path) -> None:
+    stated = tmp_path / "stated.csv"
+
+    def told(row: str, *more: str) -> str:
+        stated.write_text(f"kind,begin,end,nodes,announced\n{row},\n")
+        status, text = run("simulate", str(stood_still), "--policy", "fcfs", "--outages", str(stated), *more)
+        assert status == 0
+        return text
+
+    assert "--outages logged replays this" in told("maintenance,10000,20000,4")
+    assert "--outages logged replays" not in told("maintenance,72000,93600,4")
+    # Jobs ask for 300 s and wait before maintenance into which they would run.
+    assert "--outages logged replays" not in told("maintenance,93700,95000,4")
+    assert "--outages logged replays this" in told("maintenance,94000,95000,4")
+    assert "of fewer than" not in told("maintenance,72000,93600,3")
+    text = stood_still.read_text().replace("MaxProcs: 4\n", "MaxProcs: 8\n; Partition: 1 debug\n; Partition: 2 batch\n")
+    stood_still.write_text(
+        text + "".join(f"{1000 + i} {i} 0 500 1 -1 -1 1 500 -1 1 1 1 1 1 2 -1 -1\n" for i in range(9))
+    )
+    sizes = ("--partition-nodes", "debug=4,batch=4")
+    left = "1 maintenance period of fewer than 8 nodes: taken from the whole machine, not from a partition"
+    assert left in told("maintenance,72000,93600,4", *sizes)
+    table = told("maintenance,72000,93600,8", *sizes)
+    assert "of fewer than" not in table
+    assert {"debug used [%]", "batch used [%]"} <= set(map(str.strip, table.split("   "))), "no prefix before names"
+    assert "out of service [%]" in table
+    assert "requeued  " not in table, "a column of nothing but zeros"
+    assert "requeued  " in told("failure,9700,20000,8", *sizes)
+
+
 def test_maintenance_brings_a_replay_closer_to_the_log(transom: Callable[..., Ran], stood_still: Path) -> None:
     def ratio(*asked: str) -> float:
         told = transom("calibrate", stood_still, "--json", *asked).lines[0]

@@ -143,7 +143,8 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
         found.append(Diagnostic("PERFECT ESTIMATES", text))
     if not origin.apart and (partitions := origin.partitions(nodes * runtime)):
         listed = "; ".join(map(str, partitions))
-        text = f"{len(partitions)} partitions replayed as one machine: {listed} (--partition takes some of them)"
+        one = f"{len(partitions)} partitions replayed as one machine"
+        text = f"partitions: {listed}" if origin.merged else f"{one}: {listed} (--partition takes some of them)"
         found.append(Diagnostic(f"{len(partitions)} partitions as one machine", text))
     return tuple(found)
 

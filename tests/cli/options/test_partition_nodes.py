@@ -63,7 +63,10 @@ def test_which_machine_was_replayed_is_the_first_sentence(transom: Callable[...,
     merged = "Partitions merged into one machine of 10 nodes."
     for command in (("simulate", log), ("calibrate", log), ("when", log, "--job", 2)):
         assert transom(*command).out.splitlines()[0] == by_partition
-        assert transom(*command, "--merge-partitions").out.splitlines()[0] == merged
+        done = transom(*command, "--merge-partitions")
+        assert done.out.splitlines()[0] == merged
+        assert "partitions: " in done.err
+        assert "as one machine: " not in done.err, "said once"
     assert transom("simulate", log, "--merge-partitions", "--json").lines[0]["machine"] == "merged"
     out = log.with_name("out")
     for asked, starts in ((("--merge-partitions",), [0, 1, 100, 200]), ((), [0, 100, 2])):

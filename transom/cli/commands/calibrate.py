@@ -106,7 +106,7 @@ def command(
         if limited := limits_line(run.label, each.limits, each.decisions):
             note(limited)
     if (after := start_after_end(workload)) is not None:
-        remark(f"by the log, jobs that waited start {number(after, 2)} s after another one's end, in the mean")
+        remark(f"by the log, jobs that waited start {times(after)[0]} after the end of another, on average")
     for label, each in found.items():
         remark(f"{label}: {sentence(next(iter(each.groups.values())))}")
 
@@ -126,7 +126,12 @@ def sentence(one: Calibration) -> str:
     if math.isnan(ratio):
         return f"{near}{kept}. Nobody waited by the log: the trace cannot tell policies apart."
     of_mean, error = 100 * abs(ratio - 1), 100 * one.wait_error
-    wait = f"the mean wait is {of_mean:.0f} % {'above' if ratio > 1 else 'below'} the log's"
+    missed = "less than 1" if 0 < of_mean < 0.5 else f"{of_mean:.0f}"
+    wait = (
+        f"the mean wait is {missed} % {'above' if ratio > 1 else 'below'} the log's"
+        if of_mean
+        else "the mean wait is that of the log"
+    )
     by_day = f", and {error:.0f} % off on single days" if f"{error:.0f}" != f"{of_mean:.0f}" else ""
     trust = f"differences in mean wait below {max(error, 1):.0f} % say nothing about this cluster"
     return f"{near}{kept}; {wait}{by_day}: {trust}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from transom._system.durations import day
+from transom._system.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ def with_outages(
     from transom.simulation.known_outages import LOGGED, known_outages
     from transom.simulation.runs import parse_runs
     from transom.traces.outages import Outages
-    from transom.traces.partitions import STATED
+    from transom.traces.partitions import STATED, partition_sizes
     from transom.traces.standstills import standstills
 
     lines: list[str] = []
@@ -98,6 +99,12 @@ def with_outages(
             found = standstills(workload)
             said = f"{_in_words(found, workload)}: replayed as maintenance" if found else "the log shows no standstill"
             lines.append(f"--outages logged: {said}")
+        else:
+            lines += _offered(workload, [*made.rows, *_stated(workload)[0]], ())
+        known = [row for row in made.rows if row.kind == "maintenance" and row.number < workload.cluster.num_nodes]
+        if known and partition_sizes(workload.cluster):
+            part = f"{counted(len(known), 'maintenance period')} of fewer than {workload.cluster.num_nodes:,} nodes"
+            lines.append(f"{part}: taken from the whole machine, not from a partition")
         left = [row for row in _stated(workload)[0] if not _known(row.begin, row.end, made.rows)]
         if left and STATED not in texts:
             lines.append(f"the trace states maintenance, {_windows(left, workload)}: --outages trace adds it")
@@ -176,25 +183,25 @@ def _offered(workload: Workload, stated: Sequence[Outage], replayed: Sequence[Ou
     """A line on the standstills of the log, or else of a partition, of which the trace states nothing."""
     from transom.traces.standstills import of_partitions, standstills
 
-    if found := [each for each in standstills(workload) if not _known(each.begin, each.end, stated)]:
+    # Before maintenance that is known, jobs wait because they would run into it.
+    longest = int(workload.jobs.walltime.max(initial=0))
+    if found := [each for each in standstills(workload) if not _known(each.begin, each.end + longest, stated)]:
         these, both = "this" if len(found) == 1 else "these", "--outages trace " if replayed else ""
         return [f"{_in_words(found, workload)}: {both}--outages logged replays {these} as maintenance"]
     for name, partly in of_partitions(workload).items():
-        if found := [each for each in partly if not _known(each.begin, each.end, stated)]:
+        if found := [each for each in partly if not _known(each.begin, each.end + longest, stated)]:
             alone = f"--partition {name} --outages logged replays that partition with it"
             return [f"{_in_words(found, workload, f' in {name}')}: {alone}"]
     return []
 
 
 def _known(begin: int, end: int, rows: Sequence[Outage]) -> bool:
-    """Whether maintenance is known of some of the time."""
+    """Whether maintenance is known at any time between two instants [s]."""
     return any(row.kind == "maintenance" and row.begin < end and begin < row.end for row in rows)
 
 
 def _windows(rows: Sequence[Outage], workload: Workload) -> str:
     """When how many nodes are out, of many the first."""
-    from transom._system.wording import counted
-
     epoch = workload.origin.epoch
     said = [f"{_date(row.begin, epoch)} to {_date(row.end, epoch)}, {counted(row.number, 'node')}" for row in rows[:3]]
     return "; ".join([*said, *([f"and {len(rows) - 3} times more"] if len(rows) > 3 else [])])

@@ -65,6 +65,7 @@ _OUTAGE_COLUMNS = {
     "lost jobs": ("lost_jobs", 1, 0),
     "lost [node h]": ("lost_node_seconds", 3600, 0),
 }
+_IF_ANY = ("failures", "requeued", "lost jobs", "lost [node h]")  # maintenance ends no job
 _EACH = "utilisation_submitting_"  # begins a figure of each further resource
 
 
@@ -80,6 +81,7 @@ def print_summaries(
     before them the figures by the log where it tells any."""
     from transom.simulation.output.as_logged import AS_LOGGED
     from transom.simulation.output.metrics import aggregate
+    from transom.traces.partitions import PREFIX
 
     def cell(name: str, unit: float, digits: int, one: dict[str, float], many: list[dict[str, float]]) -> str:
         if not many:
@@ -98,11 +100,13 @@ def print_summaries(
     shown = {**_COLUMNS, **(_HOP_COLUMNS if "mean_hop_cost" in summaries[0] else {})}
     shown |= _OUTAGE_COLUMNS if "failures" in summaries[0] else {}
     for figure, stated in shown.items():
+        if figure in _IF_ANY and not any(each > 0 for each in values(stated[0])):
+            continue
         heading, column = sized(figure, *stated, values(stated[0]))
         columns[heading] = column
         if column[0] == "utilisation":
             further = [name.removeprefix(_EACH) for name in summaries[0] if name.startswith(_EACH)]
-            columns |= {f"{name} used [%]": (f"utilisation_{name}", 0.01, 1) for name in further}
+            columns |= {f"{name.removeprefix(PREFIX)} used [%]": (f"utilisation_{name}", 0.01, 1) for name in further}
     rows = [
         [label, *(cell(*column, one, many) for column in columns.values())]
         for label, one, many in zip(labels, summaries, repeated, strict=True)

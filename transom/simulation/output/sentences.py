@@ -28,6 +28,10 @@ _HEADS = {
 }
 
 
+UNLIKE = 0.25
+"""From this error of the replay on, relative to the logged mean wait, it is said before what policies change."""
+
+
 class Answer(NamedTuple):
     """The facts, and sentences about them."""
 
@@ -76,7 +80,11 @@ def answer(
     )
     waited = not all(map(_nobody_waits, comparisons)) if comparisons else not _idle(first, plain)
     if error is not None:
-        said.insert(1, _replay_error(error))
+        unlike = error.all_jobs.error >= UNLIKE
+        said.insert(
+            0 if unlike else 1,
+            ("This replay does not stand for the machine. " if unlike else "") + _replay_error(error),
+        )
     if comparisons and waited and not comparisons[0].users:
         said.append("The trace does not say whose jobs these are.")
     if same:
@@ -152,7 +160,7 @@ def _mean(change: Change, error: float) -> str:
     if not change.sign():
         return f"left the mean wait about the same ({inside})"
     if same:
-        return f"left the mean wait about the same, as far as this replay can tell ({inside})"
+        return f"changed the mean wait by less than this replay errs ({inside})"
     verb = "cut" if change.difference < 0 else "raised"
     if change.relative is None:
         return f"{verb} the mean wait from {both[0]} to {both[1]}"
