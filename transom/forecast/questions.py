@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transom._system.durations import minute
 from transom.errors import SpecError
 from transom.forecast.calibration import Calibration, asked_before, calibration_key
 from transom.forecast.conformal import Scores, calibrated, quantiles
@@ -64,7 +65,8 @@ def ask(
         if job not in places:
             raise SpecError(f"{workload.name}: there is no job {job}")
         if at is not None and at < submit[places[job]]:
-            raise SpecError(f"job {job} is submitted at {submit[places[job]]} s, after --at {at}")
+            begin, asked_at = (minute(int(each), workload.origin.epoch) for each in (submit[places[job]], at))
+            raise SpecError(f"job {job} is submitted at {begin}, after --at {asked_at}")
     asked = [places[job] for job in jobs]
     count = max(asked, default=-1) + 1 if at is None else int(np.searchsorted(submit, at, side="right"))
     names = np.full(len(workload), -1) if name is None else name

@@ -109,6 +109,19 @@ def test_times_are_days_where_the_trace_has_no_dates(tmp_path: Path, capsys: pyt
         assert says in capsys.readouterr().err
 
 
+def test_a_job_that_was_left_out_or_comes_later_is_said_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sacct.txt").write_text(
+        f"{SACCT}1380711|1380711|2026-01-01T00:05:00|Unknown|2026-01-01T00:06:00|2|02:00:00|CANCELLED by 7\n"
+        "1380712|1380712|2026-01-01T00:06:00|Unknown|Unknown|2|02:00:00|PENDING\n"
+    )
+    site = str(tmp_path / "site.parquet")
+    assert run(["import", "slurm", str(tmp_path / "sacct.txt"), "-o", site]) == 0
+    assert run(["when", site, "--job", "1380711"]) == 2
+    assert "site (2 jobs left out): there is no job 1380711" in capsys.readouterr().err
+    assert run(["when", site, "--job", "1380708", "--at", "2026-01-01T00:02"]) == 2
+    assert "is submitted at 2026-01-01 00:03, after --at 2026-01-01 00:02" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "job", ["138070_7", "1_00", "1380_708", " 100", "+100", "100.0", "0100", "١٠٠", "1380709+2", ""]
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from transom._system.wording import counted
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
@@ -94,7 +95,9 @@ def command(
         names = read_labels(trace, ids)
         labels = dict(zip(ids.tolist(), names, strict=True))
         limits = dict(zip(ids.tolist(), workload.jobs.walltime.tolist(), strict=True))
-        answers = ask(workload, policy, jobs_called(job, names, ids, workload.name), now, name, seed, keep=True)
+        left = sum(count for what, count in workload.repairs.items() if what.startswith("left out"))
+        where = f"{workload.name} ({counted(left, 'job')} left out)" if left else workload.name
+        answers = ask(workload, policy, jobs_called(job, names, ids, where), now, name, seed, keep=True)
     later = (epoch or 0) - (workload.origin.epoch or 0)  # the clock of the trace than that of the answers [s]
     first = min((each.now for each in answers), default=0) + later
     last = max((max(each.p90, each.plan) + limits[each.job] for each in answers), default=0) + later
