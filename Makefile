@@ -15,11 +15,7 @@ PIP = -m pip install --no-compile --disable-pip-version-check --progress-bar off
 
 .PHONY: demo test test-long docs links figures wheel wheels clean
 
-# What reads a trace is compiled before the first bar.
-READ = from transom.traces import read_swf; read_swf("$(TRACE)")
-
 demo: $(VENV)/.installed
-	@$(STEP) "Compiling what reads traces" $(BIN)/python -c '$(READ)'
 	@# Beside the replays a second process compiles what their last policies need: each waits for what the other compiles.
 	@$(BIN)/transom simulate $(TRACE) --jobs 200 --policy $(WINDOW) --policy optimization --no-figures > /dev/null 2>&1 & \
 	echo "$(REPLAYS)"; $(REPLAYS); status=$$?; kill $$! 2> /dev/null; exit $$status
