@@ -54,6 +54,19 @@ def test_rules_of_programs_that_know_no_partitions_refuse_it(transom: Callable[.
     assert done.err.splitlines()[-1].endswith("--partition-nodes does not go with --rules cqsim")
 
 
+def test_a_policy_that_knows_no_partitions_is_told_what_limits_jobs(
+    transom: Callable[..., Ran], log: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from transom import Decision\n\n\nclass All:\n    def decide(self, window, /):\n"
+        "        return Decision(start=tuple(window.queue.id.tolist()))\n"
+    )
+    done = transom("simulate", log, "--policy", f"{tmp_path}/mine.py:All", *APART)
+    assert done.status == 2
+    told = done.err.splitlines()[-1]
+    assert "is started but does not fit (what limits jobs: nodes, partition_" in told
+
+
 def test_which_machine_was_replayed_is_the_first_sentence(transom: Callable[..., Ran], log: Path) -> None:
     records = read_swf_records(str(log))
     sizes = {"debug": {"nodes": 4}, "batch": {"nodes": 6}}

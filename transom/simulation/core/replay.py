@@ -241,7 +241,11 @@ class Replay:
             if fault >= 0:
                 raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[fault]} is started but does not wait")
             if fault < -1:
-                raise PolicyError(f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit")
+                further = "".join(f", {name}" for name in self.cluster.resources)
+                limits = f" (what limits jobs: nodes{further})" if further else ""
+                raise PolicyError(
+                    f"at {state.at[events.NOW]} s: job {chosen[-2 - fault]} is started but does not fit{limits}"
+                )
             if self.tracker is not None:
                 self.tracker.start(int(state.at[events.NOW]), state.queue[picks], decision.nodes)
             launch(state.jobs, state.queue, state.ends, state.at, self.runtime, picks, modes, count)
