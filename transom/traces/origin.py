@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from transom.models.arrays import BoolArray, FloatArray, Frozen, IntArray
 EXACT = "exact"
 """The model under which a job asks for its runtime."""
 
+
+_FEW = 0.02
+"""So many unfinished jobs, as a share of the others, are not worth a remark."""
 
 _ARRAYS = ("modelled", "partition", "group", "started", "cost")
 
@@ -75,6 +79,8 @@ class Origin(Frozen):
     path : the trace that the jobs were read from; empty where there is none.
     epoch : 0 s on the trace's clock in Unix time [s]; None where it is not known (:func:`unix_epoch`).
     machine : what is doubtful about the size of the machine; empty where nothing is.
+    unfinished : when the jobs were submitted [s] that still waited or ran when the records end, which have no runtime
+        and are left out, shape ``(left out,)``; empty in a part of the jobs.
     """
 
     modelled: BoolArray | None = None
@@ -91,13 +97,14 @@ class Origin(Frozen):
     path: str = ""
     epoch: int | None = None
     machine: str = ""
+    unfinished: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def take(self, index: Any) -> Origin:
         """The facts about some of the jobs (positions or a mask)."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         repaired = {what: each[index] for what, each in self.repaired.items()}
         taken = {name: each[index] for name, each in arrays.items() if each is not None}
-        return replace(self, repaired=repaired, **taken)
+        return replace(self, repaired=repaired, unfinished=np.zeros(0, np.int64), **taken)
 
     def check(self, jobs: int) -> None:
         """Refuse facts about another number of jobs.
@@ -146,6 +153,12 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
         one = f"{len(partitions)} partitions replayed as one machine"
         text = f"partitions: {listed}" if origin.merged else f"{one}: {listed} (--partition takes some of them)"
         found.append(Diagnostic(f"{len(partitions)} partitions as one machine", text))
+    if len(left := origin.unfinished) > _FEW * jobs:
+        # Jobs that somebody holds may wait since long ago, and say nothing of the queue.
+        days = ceil((int(left.max()) - int(np.quantile(left, 0.1))) / 86_400)
+        what = f"left out are {counted(len(left), 'job')} that still waited or ran when the records end"
+        text = f"{what}: towards the end the queue of a replay is too short (--cool-down {days}d leaves that time out)"
+        found.append(Diagnostic(f"{counted(len(left), 'unfinished job')} left out", text))
     return tuple(found)
 
 
@@ -157,6 +170,7 @@ def facts(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: IntArray
         "partitions": [each._asdict() for each in partitions],
         **({"machine": "by partition" if origin.apart else "merged"} if partitions else {}),
         **({"machine_in_doubt": origin.machine} if origin.machine else {}),
+        **({"unfinished": len(origin.unfinished)} if len(origin.unfinished) else {}),
     }
 
 

@@ -114,6 +114,7 @@ class LoggedJobs:
     group, partition : their numbers, below 0 where unknown.
     partial : whether the line states one execution of a job that was interrupted, not the whole job.
     completed : whether the job ran to its end.
+    unfinished : whether the job still waits or runs when the records end.
     sized : the size by the field that was chosen for it; None where none was.
     partitions, groups : names by number.
     partition_nodes : sizes of partitions, as far as the file states them.
@@ -132,6 +133,7 @@ class LoggedJobs:
     partition: IntArray
     partial: BoolArray
     completed: BoolArray
+    unfinished: BoolArray
     wait: IntArray
     sized: IntArray | None = None
     partitions: Mapping[int, str] = field(default_factory=dict)
@@ -157,6 +159,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
     """
     sieve = _Sieve(log, path)
     sieve.drop(~selected(log.partition, log.partitions, rules.partitions, path), "left out: in another partition")
+    unfinished = log.submit[log.unfinished & sieve.keep]
     _count_ambiguous(sieve, rules)
     size, runtime = _size(log, rules), _runtime(sieve, rules)
     walltime = np.where(log.walltime > 0, log.walltime, runtime)
@@ -184,6 +187,7 @@ def repaired(log: LoggedJobs, rules: ReadingRules, nodes: int | None, name: str,
         sieve.count("runtime above the walltime, kept", long)
     _refuse_overflow(sieve, walltime, runtime)
     made = _workload(sieve, size, walltime, runtime, nodes, name)
+    made = replace(made, origin=replace(made.origin, unfinished=unfinished))
     if apart is not None:
         made = _kept_apart(made, apart, int(log.partition[sieve.keep][0]))
     elif log.partition_nodes.sizes and made.origin.partition is not None:

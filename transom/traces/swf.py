@@ -115,6 +115,7 @@ def read_log(path: str | os.PathLike[str], size_field: Field | None = None) -> t
         partition=_clipped(lines.real[2]),
         partial=(status >= PARTIAL[0]) & (status <= PARTIAL[-1]),
         completed=status == COMPLETED,
+        unfinished=(status < 0) & (runtime < 0),
         wait=_clipped(lines.real[0]),
         sized=sized[0] if sized else None,
         partitions=lines.header.partitions,

@@ -235,7 +235,9 @@ def swf_fields(card: TraceCard) -> list[pl.Expr]:
         "requested memory": pl.when((pl.col("req_memory") >= 0) & (size > 0))
         .then(pl.col("req_memory") * 1024 // size)  # KiB of each processor
         .otherwise(unknown),
-        "status": pl.col("state").replace_strict(STATUS, default=0, return_dtype=pl.Int64),
+        "status": pl.when((pl.col("end") < 0) & (pl.col("runtime") < 0) & ~pl.col("state").is_in(list(STATUS)))
+        .then(unknown)  # it has not ended
+        .otherwise(pl.col("state").replace_strict(STATUS, default=0, return_dtype=pl.Int64)),
         "user": pl.col("user"),
         "group": _group().rank("dense").cast(pl.Int64),
         "partition": pl.col("partition").replace_strict(numbers, default=-1, return_dtype=pl.Int64),

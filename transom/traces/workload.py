@@ -106,7 +106,8 @@ class Workload(Frozen):
     @property
     def facts(self) -> dict[str, Any]:
         """The same for machines, in JSON's terms: ``estimates``, ``partitions``, of several whether they are the
-        ``machine``'s parts (``by partition``) or ``merged``, and ``machine_in_doubt`` where it is."""
+        ``machine``'s parts (``by partition``) or ``merged``, ``machine_in_doubt`` where it is, and how many jobs are
+        ``unfinished`` and left out."""
         return facts(self.origin, self.jobs.nodes, self.jobs.walltime, self.runtime)
 
     @property

@@ -276,3 +276,25 @@ def test_padded_output_says_what_to_ask_for(tmp_path: Path) -> None:
     )
     with pytest.raises(TraceError, match=r"line 1: columns are padded with blanks: ask sacct for --parsable2"):
         read_slurm([str(tmp_path / "padded")])
+
+
+def test_unfinished_jobs_are_said_to_be_missing_at_the_end(tmp_path: Path) -> None:
+    pending = {"Start": "Unknown", "End": "Unknown", "Elapsed": "00:00:00", "NodeList": "", "AllocTRES": ""}
+    trace = imported(
+        [
+            *(job(each) for each in range(1, 11)),
+            job(11, State="RUNNING", End="Unknown", Submit="2026-01-03T00:00:00", Start="2026-01-03T00:01:00"),
+            job(12, State="PENDING", Submit="2026-01-04T00:00:00", **pending),
+            job(13, State="CANCELLED by 1000", Submit="2026-01-04T00:00:00", **pending),
+        ],
+        tmp_path,
+    )
+    write_trace(tmp_path / "t.parquet", trace.jobs, trace.card)
+    workload = read_swf(tmp_path / "t.parquet")
+    assert (len(workload), workload.facts["unfinished"]) == (10, 2)
+    said = [each for each in workload.diagnostics if "unfinished" in each.short]
+    assert [each.text for each in said] == [
+        "left out are 2 jobs that still waited or ran when the records end: towards the end the queue of a replay is "
+        "too short (--cool-down 1d leaves that time out)"
+    ]
+    assert "unfinished" not in workload.take(slice(0, 5)).facts
