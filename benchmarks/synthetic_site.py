@@ -7,7 +7,7 @@ their limit or are cancelled, executions before a requeue, steps, and jobs that 
 end. A start is logged seconds to minutes after the decision, as long as a prologue takes.
 
 Written to ``OUT``: ``sacct.txt.gz``, ``slurm.conf``, ``reservations.txt`` (``scontrol show reservation``) and
-``truth.json``: waits [s] of the jobs that the records show from submission to end, by the log, and as the same replay
+``truth.toml``: waits [s] of the jobs that the records show from submission to end, by the log, and as the same replay
 gives them under other policies.
 """
 
@@ -18,7 +18,7 @@ import gzip
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,6 +116,14 @@ def main() -> None:
     write_site(options.out, options.seed, options.days, sizes)
 
 
+def toml(table: Mapping[str, Any], name: str = "") -> str:
+    """A table of numbers, texts and further tables as TOML."""
+    plain = "".join(f"{key} = {json.dumps(each)}\n" for key, each in table.items() if not isinstance(each, Mapping))
+    head = f"\n[{name}]\n" if name and plain else ""
+    inner = (toml(each, f"{name}.{key}".lstrip(".")) for key, each in table.items() if isinstance(each, Mapping))
+    return head + plain + "".join(inner)
+
+
 def write_site(out: Path, seed: int, days: int = 21, sizes: Sequence[int] = (48, 12, 4)) -> None:
     """Make a site and write its files into the folder ``out``."""
     partitions = [each._replace(nodes=nodes) for each, nodes in zip(PARTITIONS, sizes, strict=True)]
@@ -132,7 +140,7 @@ def write_site(out: Path, seed: int, days: int = 21, sizes: Sequence[int] = (48,
     text = "\n".join(["|".join(COLUMNS), *(line for _, line in records), ""])
     (out / "sacct.txt.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     (out / "slurm.conf").write_text(configuration(partitions))
-    (out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+    (out / "truth.toml").write_text(toml(truth))
     first, until, nodes = BEGIN + down[0], BEGIN + down[1], sum(sizes)
     (out / "reservations.txt").write_text(
         f"ReservationName=maintenance StartTime={first} EndTime={until} Duration=2-00:00:00\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_the_headline_is_true_within_its_error(
     told = json.loads(capsys.readouterr().out)
     assert told["machine"] == machine
     answer = told["answer"]
-    waits = json.loads((root / "instances/site/truth.json").read_text())["waits"]
+    waits = tomllib.loads((root / "instances/site/truth.toml").read_text())["waits"]
     assert answer["today"]["logged_wait"] == pytest.approx(waits["logged"]["all"]["mean_wait"], abs=0.06)
     before, after = (waits[policy]["all"]["mean_wait"] for policy in ("fcfs-easy", "saf-easy"))
     change = answer["policies"][0]["mean_wait"]["relative"]

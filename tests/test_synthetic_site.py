@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
+import tomllib
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from benchmarks.synthetic_site import write_site
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.slurm_text.reservations import read_reservations
 
-FILES = ("reservations.txt", "sacct.txt.gz", "slurm.conf", "truth.json")
+FILES = ("reservations.txt", "sacct.txt.gz", "slurm.conf", "truth.toml")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_no_node_has_two_jobs_or_one_during_maintenance(site: Path) -> None:
 
 
 def test_the_stated_waits_of_the_log_are_those_of_the_records(site: Path) -> None:
-    logged = json.loads((site / "truth.json").read_text())["waits"]["logged"]
+    logged = tomllib.loads((site / "truth.toml").read_text())["waits"]["logged"]
     waits = defaultdict(list)
     for job in records(site):
         if "Unknown" not in (job["Start"], job["End"]):

@@ -25,7 +25,7 @@ def test_what_python_takes_for_a_number_and_nobody_means_as_one_is_none(text: st
 
     for name in ("steps", "share"):
         with pytest.raises(SpecError, match=f"made:{name}: expected"):
-            build(made, "made", {name: text})
+            build(made, "made", {"steps": "1", "share": "1", name: text})
 
 
 def test_plain_numbers_are_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -250,7 +251,7 @@ def test_the_bundled_site_is_replayed_with_its_partitions_and_its_maintenance(
     transom: Callable[..., Ran], root: Path, tmp_path: Path
 ) -> None:
     site, trace = root / "instances" / "site", tmp_path / "site.parquet"
-    truth = json.loads((site / "truth.json").read_text())["waits"]
+    truth = tomllib.loads((site / "truth.toml").read_text())["waits"]
     conf = ("--conf", site / "slurm.conf", "--conf", site / "reservations.txt")
     transom("import", "slurm", site / "sacct.txt.gz", *conf, "-o", trace)
 

@@ -227,7 +227,7 @@ def test_what_states_sizes_is_replayed_by_partition_unless_one_machine_is_asked_
     merged = read_swf(sized, ReadingRules(merge_partitions=True))
     assert (merged.cluster.resources, merged.origin.merged, merged.facts["machine"]) == ((), True, "merged")
     assert starts(merged, "fcfs-easy") == [0, 1, 100, 200]
-    assert any("as one machine" in each.text for each in merged.diagnostics)
+    assert any("as one machine" in each.short for each in merged.diagnostics)
     with pytest.raises(SpecError, match="merge_partitions: one machine does not go with partition_nodes 'trace'"):
         ReadingRules(partition_nodes="trace", merge_partitions=True)
 

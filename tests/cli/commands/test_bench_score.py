@@ -172,7 +172,7 @@ def test_sequences_have_tables_of_their_own(transom: Run, tmp_path: Path) -> Non
     out = transom("bench", "score", tmp_path / "r").out
     assert "lublin: a sequence of windows" in out
     assert "theta: a sequence of windows" in out
-    assert "1.50 (1.00 to 2.00)" in out
+    assert "90.00 (60.00 to 120.00)" in out
     alone = stored(tmp_path / "alone", *replays())
     assert transom("bench", "score", alone).status == 0
     refused = transom("bench", "score", alone, "--markdown")

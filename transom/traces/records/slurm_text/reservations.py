@@ -97,7 +97,7 @@ def _records(path: str, text: str) -> Iterator[tuple[str, Record]]:
     else:
         word, records = "line", records_of(numbered_lines(text))
     for number, kind, record in records:
-        if kind == RESERVATION:
+        if kind == RESERVATION and len(record) > 1:  # a node names the reservation that it is in, on a line of its own
             yield f"{path}: {word} {number}", record
 
 
