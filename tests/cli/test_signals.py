@@ -66,8 +66,9 @@ def train(folder: Path, trace: Path) -> tuple[list[object], str]:
 
 
 def ignoring_sigint() -> None:
-    """As a shell starts what a script puts behind ``&``."""
+    """As a shell starts what a script puts behind ``&``, whatever started the tests (``nohup`` ignores SIGHUP)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def ignoring_and_blocking() -> None:
