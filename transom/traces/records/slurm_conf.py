@@ -18,9 +18,9 @@ from transom.traces.records.slurm_text.tokens import (
     NODE,
     NODE_SET,
     PARTITION,
-    RESERVATION,
     SWITCH,
     Record,
+    is_reservation,
     numbered_lines,
     records_of,
 )
@@ -56,7 +56,7 @@ def read_site(paths: Sequence[str], timezone: str | None = None) -> Site:
             records = [(path, kind, record) for _, kind, record in json_records(decoded(path, text))]
         else:
             records = list(records_of(_lines(path, text, seen, paths, notes)))
-        if any(kind == RESERVATION and len(record) > 1 for _, kind, record in records):
+        if any(is_reservation(kind, record) for _, kind, record in records):
             reserved += read_reservations(path, timezone or "")
             continue
         records = [(where, kind, record) for where, kind, record in records if kind in found and record[kind]]

@@ -10,7 +10,7 @@ from transom.errors import TraceError
 from transom.traces.records.hostlist import hosts
 from transom.traces.records.importing import ImportRules
 from transom.traces.records.slurm_text.documents import decoded, json_records
-from transom.traces.records.slurm_text.tokens import RESERVATION, Record, numbered_lines, records_of
+from transom.traces.records.slurm_text.tokens import Record, is_reservation, numbered_lines, records_of
 from transom.traces.records.values import count, instant, nothing
 from transom.traces.swf_blocks import blocks
 
@@ -97,7 +97,7 @@ def _records(path: str, text: str) -> Iterator[tuple[str, Record]]:
     else:
         word, records = "line", records_of(numbered_lines(text))
     for number, kind, record in records:
-        if kind == RESERVATION and len(record) > 1:  # a node names the reservation that it is in, on a line of its own
+        if is_reservation(kind, record):
             yield f"{path}: {word} {number}", record
 
 

@@ -90,6 +90,11 @@ def records_of(lines: Iterable[tuple[Where, str]]) -> Iterator[tuple[Where, str,
         yield *first, _fields(first[1], "\n".join(whole))
 
 
+def is_reservation(kind: str, record: Record) -> bool:
+    """Whether a record is a reservation, not its name alone, which a reserved node prints on a line of its own."""
+    return kind == RESERVATION and len(record) > 1
+
+
 def _fields(kind: str, text: str) -> Record:
     if kind == JOB:
         text, several_lines = _NAMED_LINES.subn(r"\1", text, count=1)
