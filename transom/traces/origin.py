@@ -157,7 +157,8 @@ def diagnostics(origin: Origin, nodes: IntArray, walltime: IntArray, runtime: In
         # Jobs that somebody holds may wait since long ago, and say nothing of the queue.
         days = ceil((int(left.max()) - int(np.quantile(left, 0.1))) / 86_400)
         what = f"left out are {counted(len(left), 'job')} that still waited or ran when the records end"
-        text = f"{what}: towards the end the queue of a replay is too short (--cool-down {days}d leaves that time out)"
+        short = "towards the end the queue of a replay is too short, which its error beside the log does not show"
+        text = f"{what}: {short} (compare with --cool-down {days}d)"
         found.append(Diagnostic(f"{counted(len(left), 'unfinished job')} left out", text))
     return tuple(found)
 
