@@ -20,7 +20,7 @@ LAYERS = [
     {"solving", "reductions"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
-    {"generate", "forecast"},
+    {"generate", "forecast", "tune"},
     {"learned"},
     {"bench", "plot"},
     {"adapters", "report", "slurm", "testing"},

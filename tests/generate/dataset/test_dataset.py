@@ -29,7 +29,8 @@ from transom.generate.dataset.index import read_index
 from transom.generate.dataset.instance_statistics import statistics
 from transom.generate.dataset.plan import Source, quotas, read_dataset_plan
 from transom.generate.dataset.shards import digest_of, read_instances_of
-from transom.generate.dataset.workers import WorkersLost, on_this_machine
+from transom._system.process_pool import WorkersLost
+from transom.generate.dataset.workers import on_this_machine
 from transom.generate.recipes import recipe, recipes
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
 from transom.problems import problem_type

@@ -1,0 +1,135 @@
+"""Policies evaluated on parts of a trace, by several processes; none is evaluated twice.
+
+Every figure is a line of a journal beside the output, written before it is used: who is killed loses nothing, and a
+search with the same seed goes the same way again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from transom._system.journal import Journal, read_lines
+from transom._system.process_pool import process_pool
+from transom._system.source_digest import source_digest
+from transom._system.trusted import trusted
+from transom.errors import DocumentError, PolicyError
+from transom.traces.workload import Workload
+from transom.tune.figures import Figures, figures
+
+Asked = tuple[str, str]
+"""A policy and the name of a part."""
+
+
+class Row(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the journal: the figures of a policy on a part, None where it leaves jobs waiting for ever."""
+
+    card: str
+    policy: str
+    part: str
+    figures: Figures | None
+
+
+Run = Callable[[Iterable[Asked]], Iterator[tuple[Asked, Figures | None]]]
+"""What evaluates policies, and gives the figures as they come."""
+
+_ROW = msgspec.json.Decoder(Row)
+
+
+class Evaluator:
+    """Evaluates policies.
+
+    Parameters
+    ----------
+    run : gives the figures of policies on parts as they come.
+    journal : takes them down.
+    card : what they depend on beside policy and part.
+    known : those that are known.
+    """
+
+    def __init__(self, run: Run, journal: Journal, card: str, known: dict[Asked, Figures | None]) -> None:
+        self._run, self._journal, self._card, self._known = run, journal, card, known
+        self.resumed = len(known)
+        self.asked: dict[Asked, None] = {}
+
+    def __call__(self, asked: Iterable[Asked]) -> dict[Asked, Figures | None]:
+        """The figures of policies on parts, None where jobs would never start."""
+        wanted = list(dict.fromkeys(asked))
+        self.asked |= dict.fromkeys(wanted)
+        for each, found in self._run(each for each in wanted if each not in self._known):
+            self._journal.append(msgspec.json.encode(Row(self._card, *each, found)))
+            self._known[each] = found
+        return {each: self._known[each] for each in wanted}
+
+    @property
+    def policies(self) -> int:
+        """How many policies were asked for on at least one part."""
+        return len({policy for policy, _ in self.asked})
+
+
+@contextmanager
+def evaluator(parts: Mapping[str, Workload], journal: Path, workers: int, seed: int) -> Iterator[Evaluator]:
+    """What evaluates policies on parts of a trace.
+
+    Parameters
+    ----------
+    parts : by name.
+    journal : the file that keeps the figures.
+    workers : processes.
+    seed : of policies that draw random numbers: the same for all.
+
+    Raises
+    ------
+    DocumentError : the journal cannot be read or written.
+    """
+    state = blake2b(f"{source_digest()} {seed}".encode(), digest_size=8)
+    for name, part in parts.items():
+        state.update(f"{name} {part.digest()}".encode())
+    card = state.hexdigest()
+    try:
+        lines = Journal(journal)
+        known = _read(journal, card)
+    except OSError as error:
+        raise DocumentError(f"{journal}: cannot be written: {error.strerror}") from None
+    try:
+        with process_pool(workers, _evaluate, "policy", _prepare, (dict(parts), seed)) as answers:
+            yield Evaluator(answers, lines, card, known)
+    finally:
+        lines.close()
+
+
+def _read(path: Path, card: str) -> dict[Asked, Figures | None]:
+    if not trusted(path, "policies are evaluated again"):
+        return {}
+    found = {}
+    for number, line in read_lines(path):
+        try:
+            row = _ROW.decode(line)
+        except msgspec.DecodeError:
+            raise DocumentError(f"{path}: line {number}: not one of `transom tune`; remove the file") from None
+        if row.card == card:
+            found[row.policy, row.part] = row.figures
+    return found
+
+
+_parts: dict[str, Workload] = {}
+_seed = 0
+
+
+def _prepare(parts: dict[str, Workload], seed: int) -> None:
+    global _seed
+    _parts.clear()
+    _parts.update(parts)
+    _seed = seed
+
+
+def _evaluate(asked: Asked) -> tuple[Asked, Figures | None]:
+    policy, part = asked
+    try:
+        return asked, figures(_parts[part], policy, _seed)
+    except PolicyError:
+        return asked, None

@@ -1,0 +1,76 @@
+"""A trace in parts: what tuning may read, its slices and variants, and what it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from transom.errors import SpecError
+from transom.models import JobTable
+from transom.traces.workload import Workload
+
+WHOLE = "whole"
+"""The tuning part as it is, as one of the parts that policies are compared on."""
+
+_SLICES = 4
+_PACES = {"quieter": 0.87, "busier": 1.15}  # at which jobs are submitted, relative to the trace
+_FEWEST = 50  # jobs of a slice
+
+
+class Split(NamedTuple):
+    """The first part of a trace, on which policies are chosen, and the rest, on which the choice is judged."""
+
+    tuning: Workload
+    test: Workload
+
+
+def split(workload: Workload, share: float) -> Split:
+    """Split a trace by submissions.
+
+    Parameters
+    ----------
+    workload : the trace.
+    share : of the jobs, the last ones, that are kept for the test, > 0 and < 1.
+
+    Raises
+    ------
+    SpecError : the share is out of range, or a part would hold too few jobs.
+    """
+    if not 0 < share < 1:
+        raise SpecError(f"--test must be above 0 and below 1, got {share:g}")
+    n = len(workload)
+    first = n - round(n * share)
+    if min(first, n - first) < _FEWEST:
+        raise SpecError(f"{n:,} jobs are too few: with --test {share:g} a part would hold less than {_FEWEST}")
+    return Split(workload.take(slice(0, first)), workload.take(slice(first, n)))
+
+
+def parts(tuning: Workload) -> dict[str, Workload]:
+    """What policies are compared on, each replayed alone from an empty machine, cheap ones first.
+
+    These are slices of the tuning part, the whole of it, and variants of it in which jobs are submitted more slowly and
+    faster, as the next months need not be as busy as the last ones.
+    """
+    count = max(1, min(_SLICES, len(tuning) // _FEWEST))
+    cuts = np.linspace(0, len(tuning), count + 1).astype(int)
+    slices = {f"slice {k}": tuning.take(slice(cuts[k - 1], cuts[k])) for k in range(1, count + 1)}
+    return {**slices, WHOLE: tuning, **{name: _at_pace(tuning, pace) for name, pace in _PACES.items()}}
+
+
+def rungs(names: Sequence[str]) -> list[list[str]]:
+    """The parts that are added from one comparison to the next: a slice, all slices, all parts.
+
+    The slice is the last one, whose months are nearest to those to come.
+    """
+    slices = [name for name in names if name.startswith("slice")]
+    return [each for each in (slices[-1:], slices[:-1], [name for name in names if name not in slices]) if each]
+
+
+def _at_pace(workload: Workload, pace: float) -> Workload:
+    data = workload.jobs.data.copy()
+    begin = data[0, 1]
+    data[:, 1] = begin + ((data[:, 1] - begin) / pace).astype(np.int64)
+    return replace(workload, jobs=JobTable(data, workload.jobs.depends_on))

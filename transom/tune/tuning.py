@@ -1,0 +1,174 @@
+"""Tuning: the best policy for a machine, chosen on the first part of its trace and judged on the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+from transom import registry
+from transom.errors import SpecError
+from transom.simulation.policies.by_name import make_policy
+from transom.traces.workload import Workload
+from transom.tune.evaluation import Evaluator, evaluator
+from transom.tune.figures import LOGGED, Figures
+from transom.tune.keep import Keep
+from transom.tune.search import Race, Score, search
+from transom.tune.space import Family, units_of
+from transom.tune.split import WHOLE, Split, parts, rungs
+
+TODAY = "fcfs-easy"
+"""The policy that others are compared with by default."""
+
+_TAILS = ("", "-easy", "-conservative")
+_NEEDS_MORE = ("formula",)  # a rule that is none without settings
+_TEST = "test"
+
+
+class Terms(NamedTuple):
+    """What is tuned for.
+
+    Parameters
+    ----------
+    today : the current policy, or ``logged``.
+    keep : conditions, all of them relative to today's figures on the tuning part.
+    families : where to search.
+    seconds : wall-clock time of the search [s]; None for no limit.
+    evaluations : replays that it may ask for; None for no limit. With these alone, the same seed gives the same policy.
+    seed : of all draws.
+    workers : processes.
+    """
+
+    today: str
+    keep: Sequence[Keep]
+    families: Sequence[Family]
+    seconds: float | None = None
+    evaluations: int | None = None
+    seed: int = 0
+    workers: int = 1
+
+
+class Chosen(NamedTuple):
+    """What tuning chose.
+
+    Parameters
+    ----------
+    policy : the specification.
+    today : figures of today's policy on the tuning part.
+    front : policies that no other one beats in both slowdown and longest wait, on the tuning part.
+    rule : the fixed rule that was best on the tuning part and keeps to the conditions, or the best of all if none does.
+    policies, replays : how many were evaluated; ``resumed`` of these replays were known from before.
+    """
+
+    policy: str
+    train: Mapping[str, Figures | None]
+    front: Sequence[str]
+    rule: str
+    policies: int
+    replays: int
+    resumed: int
+
+
+def fixed_rules() -> list[str]:
+    """All priority rules, without backfilling, with EASY and with conservative backfilling."""
+    rules = [name for name in registry.names(registry.PRIORITY_RULES) if name not in _NEEDS_MORE]
+    return [rule + tail for rule in rules for tail in _TAILS]
+
+
+def choose(
+    tuning: Workload, terms: Terms, journal: Path, progress: Callable[[Score, int], None] = lambda best, policies: None
+) -> Chosen:
+    """Search the families for the best policy of a tuning part.
+
+    Parameters
+    ----------
+    tuning : the jobs; nothing else is read.
+    terms : what is tuned for.
+    journal : keeps all figures.
+    progress : called with the best policy so far, and how many were evaluated.
+
+    Raises
+    ------
+    SpecError : today's policy is none, or there are no logged starts.
+    DocumentError : the journal cannot be read or written.
+    """
+    if terms.today != LOGGED:
+        make_policy(terms.today)
+    compared = parts(tuning)
+    if terms.today == LOGGED:  # the log does not tell what would have been at another pace
+        compared = {name: part for name, part in compared.items() if name == WHOLE or name.startswith("slice")}
+    begun = perf_counter()
+    with evaluator(compared, journal, terms.workers, terms.seed) as evaluate:
+        now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
+        if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
+            raise SpecError(f"--today {terms.today}: jobs of the {stuck} of the tuning part would never start")
+        today = {part: found for part, found in now.items() if found is not None}
+
+        def done() -> bool:
+            if (best := race.best()) is not None:
+                progress(best, evaluate.policies)
+            seconds, replays = terms.seconds, terms.evaluations
+            late = seconds is not None and perf_counter() - begun >= seconds
+            return late or (replays is not None and len(evaluate.asked) >= replays)
+
+        race = Race(evaluate, rungs(list(compared)), today, terms.keep, done)
+        race.enter([TODAY if terms.today == LOGGED else terms.today], all_parts=True)
+        fixed = fixed_rules()
+        train = {policy: found for (policy, _), found in evaluate((rule, WHOLE) for rule in fixed).items()}
+        race.enter(fixed)
+        limit = float(tuning.jobs.walltime.max())
+        units = units_of(limit, tuning.cluster.num_nodes, today[WHOLE].max_wait)
+        if not done():
+            search(race, terms.families, units, terms.seed, done)
+        best = race.best()
+        assert best is not None, "today's policy is replayed everywhere"
+        train |= _on_whole(evaluate, race, terms.today)
+        return Chosen(
+            best.policy,
+            train,
+            _front(train),
+            _best_rule({rule: train[rule] for rule in fixed}, today[WHOLE], terms.keep),
+            evaluate.policies,
+            len(evaluate.asked),
+            evaluate.resumed,
+        )
+
+
+def _on_whole(evaluate: Evaluator, race: Race, today: str) -> dict[str, Figures | None]:
+    everywhere = [today, *(policy for policy, score in race.scores.items() if score.parts == race.whole)]
+    return {policy: found for (policy, _), found in evaluate((policy, WHOLE) for policy in everywhere).items()}
+
+
+def _front(train: Mapping[str, Figures | None]) -> list[str]:
+    """The policies that no other one beats, from the lowest slowdown on."""
+    known = [(found.bounded_slowdown, found.max_wait, policy) for policy, found in train.items() if found is not None]
+    front: list[str] = []
+    least = float("inf")
+    for _, longest, policy in sorted(known):
+        if longest < least and policy != LOGGED:
+            least = longest
+            front.append(policy)
+    return front
+
+
+def _best_rule(train: Mapping[str, Figures | None], today: Figures, keep: Sequence[Keep]) -> str:
+    def order(rule: str) -> tuple[bool, float]:
+        found = train[rule]
+        if found is None:
+            return True, float("inf")
+        return any(each.ratio(found, today) > each.most for each in keep), found.bounded_slowdown
+
+    return min(train, key=order)
+
+
+def judge(split: Split, policies: Sequence[str], terms: Terms, journal: Path) -> dict[str, Figures | None]:
+    """The figures of policies on the test part, None where jobs would never start.
+
+    Raises
+    ------
+    SpecError : today's starts are not in the log.
+    DocumentError : the journal cannot be read or written.
+    """
+    with evaluator({_TEST: split.test}, journal, terms.workers, terms.seed) as evaluate:
+        return {policy: found for (policy, _), found in evaluate((policy, _TEST) for policy in policies).items()}
