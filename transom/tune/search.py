@@ -9,7 +9,7 @@ the same jobs, and each figure is relative to that of today's policy on the same
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from transom.tune.evaluation import Evaluator
 from transom.tune.figures import Figures
 from transom.tune.keep import Keep
 from transom.tune.space import Family
-from transom.tune.split import WHOLE
+from transom.tune.split import SLICE, WHOLE
 
 _FIRST = 4  # generations of NSGA-II in every family before CMA-ES starts
 _STEP = 0.15  # of CMA-ES, of the range of a gene
@@ -33,7 +33,7 @@ class Score(NamedTuple):
     """What is known of a policy, less is better.
 
     ``parts`` counts where it was replayed; ``slowdown`` is the mean logarithm of its bounded slowdown over today's
-    there, ``wait`` the same of the longest waits, and ``excess`` by how much it exceeds what has to be kept, 0 if it
+    there (all slices count as one part), ``wait`` the same of the longest waits, and ``excess`` by how much it exceeds what has to be kept, 0 if it
     does not.
     """
 
@@ -105,10 +105,19 @@ class Race:
         return Score(
             policy,
             len(found),
-            float(np.mean([math.log(of.bounded_slowdown / now.bounded_slowdown) for of, now in pairs.values()])),
-            float(np.mean([math.log(max(of.max_wait, 1.0) / max(now.max_wait, 1.0)) for of, now in pairs.values()])),
+            _mean({part: math.log(of.bounded_slowdown / now.bounded_slowdown) for part, (of, now) in pairs.items()}),
+            _mean(
+                {part: math.log(max(of.max_wait, 1.0) / max(now.max_wait, 1.0)) for part, (of, now) in pairs.items()}
+            ),
             max(0.0, excess),
         )
+
+
+def _mean(values: Mapping[str, float]) -> float:
+    """The mean over the slices, the whole and each variant, where all slices count as one."""
+    slices = [value for part, value in values.items() if part.startswith(SLICE)]
+    others = [value for part, value in values.items() if not part.startswith(SLICE)]
+    return float(np.mean([np.mean(slices), *others]))
 
 
 def _order(score: Score) -> tuple[float, float]:

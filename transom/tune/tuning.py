@@ -95,10 +95,8 @@ def choose(
     """
     if terms.today != LOGGED:
         make_policy(terms.today)
-    compared = parts(tuning)
-    if terms.today == LOGGED:  # the log does not tell what would have been at another pace
-        compared = {name: part for name, part in compared.items() if name == WHOLE or name.startswith("slice")}
     begun = perf_counter()
+    compared = parts(tuning, None if terms.today == LOGGED else terms.today)  # no log tells what else would have been
     with evaluator(compared, journal, terms.workers, terms.seed) as evaluate:
         now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
         if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
