@@ -20,10 +20,10 @@ LAYERS = [
     {"solving", "reductions"},
     {"solvers", "heuristics", "traces", "io"},
     {"simulation"},
-    {"generate", "forecast", "tune"},
+    {"generate", "forecast"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report", "slurm", "testing"},
+    {"adapters", "report", "slurm", "testing", "tune"},
     {"cli"},
     {"__main__", "foreseen"},
 ]

@@ -43,11 +43,14 @@ def waits(workload: Workload, policy: str, seed: int = 0) -> IntArray:
     return logged
 
 
-def slowdowns(workload: Workload, waited: IntArray) -> FloatArray:
-    """The bounded slowdown of each job, shape ``(jobs,)``, as in
-    :func:`~transom.simulation.output.metrics.bounded_slowdown`; not a number where its wait is unknown."""
-    ratio = (waited + workload.runtime) / np.maximum(workload.runtime, TAU)
-    found: FloatArray = np.where(waited >= 0, np.maximum(ratio, 1.0), np.nan)
+def slowdowns(waited: IntArray, runtime: IntArray) -> FloatArray:
+    """The bounded slowdown of each job, as in :func:`~transom.simulation.output.metrics.bounded_slowdown`.
+
+    Parameters
+    ----------
+    waited, runtime : of each job [s], shape ``(jobs,)``.
+    """
+    found: FloatArray = np.maximum((waited + runtime) / np.maximum(runtime, TAU), 1.0)
     return found
 
 
@@ -58,5 +61,7 @@ def figures(workload: Workload, policy: str, seed: int = 0) -> Figures:
 
 def figures_of(workload: Workload, waited: IntArray) -> Figures:
     """The figures of known waits."""
-    known = waited[waited >= 0]
-    return Figures(float(np.nanmean(slowdowns(workload, waited))), float(known.mean()), float(known.max()))
+    known = waited >= 0
+    waited = waited[known]
+    mean = slowdowns(waited, workload.runtime[known]).mean()
+    return Figures(float(mean), float(waited.mean()), float(waited.max()))

@@ -32,9 +32,9 @@ _WORST = 1e6  # the value of a policy under which jobs wait for ever
 class Score(NamedTuple):
     """What is known of a policy, less is better.
 
-    ``parts`` counts where it was replayed; ``slowdown`` is the mean logarithm of its bounded slowdown over today's
-    there (all slices count as one part), ``wait`` the same of the longest waits, and ``excess`` by how much it exceeds what has to be kept, 0 if it
-    does not.
+    ``parts`` counts where it was replayed. ``slowdown`` is the mean logarithm of bounded slowdowns over today's there,
+    where all slices count as one part, and ``wait`` the same of the longest waits. ``excess`` says by how much it
+    exceeds what has to be kept, 0 if it does not.
     """
 
     policy: str

@@ -13,7 +13,7 @@ from transom.simulation.policies.by_name import make_policy
 from transom.traces.workload import Workload
 from transom.tune.evaluation import Evaluator, evaluator
 from transom.tune.figures import LOGGED, Figures
-from transom.tune.keep import Keep
+from transom.tune.keep import Keep, parse_keep
 from transom.tune.search import Race, Score, search
 from transom.tune.space import Family, units_of
 from transom.tune.split import WHOLE, Split, parts, rungs
@@ -68,6 +68,19 @@ class Chosen(NamedTuple):
     policies: int
     replays: int
     resumed: int
+
+
+def parse_conditions(texts: Sequence[str]) -> list[Keep]:
+    """Conditions as the command line states them.
+
+    Raises
+    ------
+    SpecError : one is malformed, or two are of one figure.
+    """
+    found = [parse_keep(text) for text in texts]
+    if len({each.figure for each in found}) < len(found):
+        raise SpecError("--keep: one condition for each figure")
+    return found
 
 
 def fixed_rules() -> list[str]:

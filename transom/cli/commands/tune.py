@@ -1,0 +1,171 @@
+"""``transom tune``: the best policy for a machine, chosen on its own past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transom._system.durations import times
+from transom.cli.options import common as options
+from transom.cli.options import completion
+from transom.cli.options.digits import DURATION
+from transom.cli.options.reading import Reading, read_workload
+from transom.cli.options.structs import with_structs
+from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remarked
+from transom.cli.output.schedule_tables import print_answer
+
+if TYPE_CHECKING:
+    from transom.tune.figures import Figures
+    from transom.tune.outcome import Beside, Outcome
+    from transom.tune.search import Score
+
+
+@with_structs
+def command(
+    trace: options.Trace,
+    today: Annotated[
+        str,
+        typer.Option(
+            "--today",
+            metavar="SPEC|logged",
+            autocompletion=completion.policies,
+            help="The current policy, or the starts that the log states.",
+        ),
+    ] = "fcfs-easy",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="CONDITION",
+            help="What has to be kept on the tuning part, relative to --today: FIGURE <= FACTOR, with "
+            "bounded_slowdown, wait or max_wait. Repeat for several. By default, max_wait <= 1.5.",
+        ),
+    ] = None,
+    test: Annotated[
+        float, typer.Option("--test", help="Share of the jobs, the last ones, that are kept for the test.")
+    ] = 0.5,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", metavar=DURATION, help="How long to search. By default 300, without --evaluations."),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            "--evaluations", min=1, help="Number of replays to search with; the same seed then chooses alike."
+        ),
+    ] = None,
+    space: Annotated[
+        str, typer.Option("--space", metavar="default|FILE", help="Where to search: a file with families of policies.")
+    ] = "default",
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Number of processes. By default, one for each core.")
+    ] = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="File for the policy.")] = Path("tuned.toml"),
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw the front beside the file, as a PNG.")
+    ] = True,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Choose the best policy for a machine on the first part of its trace, and judge it on the rest.
+
+    The search minimises the mean bounded slowdown under --keep, and sees nothing of the test part. The policy is
+    written to --out, for --policy tuned:file=FILE. All replays are kept in OUT.evaluations.jsonl: the same command
+    resumes where it stopped.
+    """
+    from transom.errors import SpecError
+    from transom.tune.figures import LOGGED
+    from transom.tune.outcome import outcome
+    from transom.tune.space import read_space
+    from transom.tune.split import split
+    from transom.tune.tuned import write_tuned
+    from transom.tune.tuning import Terms, choose, fixed_rules, judge, parse_conditions
+
+    if seconds is not None:
+        options.check_positive("--seconds", seconds)
+    elif evaluations is None:
+        seconds = 300.0
+    if not out.parent.is_dir():
+        raise SpecError(f"--out {out}: there is no folder {out.parent}")
+    conditions = parse_conditions(keep or ["max_wait <= 1.5"])
+    terms = Terms(today, conditions, read_space(space), seconds, evaluations, seed, workers or _cores())
+    workload = read_workload(trace, nodes, seed=seed, reading=reading)
+    for line in describe(workload):
+        note(line)
+    parts = split(workload, test)
+    journal = out.with_name(out.name + ".evaluations.jsonl")
+    with progress() as bars:
+        task = bars.add_task("searching", total=None)
+
+        def report(best: Score, policies: int) -> None:
+            bars.update(task, completed=policies, description=f"{policies:,} policies, best so far {best.policy}")
+
+        chosen = choose(parts.tuning, terms, journal, report)
+    if chosen.resumed:
+        note(f"{chosen.resumed:,} replays are read from {journal}")
+    about = {
+        "trace": trace.name, "jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest(), "today": today,
+        "keep": [str(each) for each in conditions], "seed": seed, "space": space,
+    }  # fmt: skip
+    write_tuned(out, chosen.policy, about)
+    rules = fixed_rules()
+    judged = judge(parts, [today, chosen.policy, *rules, *chosen.front], terms, journal)
+    told = outcome(parts.test, rules, terms, chosen, judged)
+    drawn = out.with_name(out.stem + ".png") if figures else None
+    if drawn is not None:
+        from transom.plot import save
+        from transom.tune.picture import front_picture
+
+        save(front_picture(told), drawn)
+    if json:
+        print_json(
+            {
+                "trace": str(trace),
+                "jobs": {"train": len(parts.tuning), "test": len(parts.test)},
+                "keep": [str(each) for each in conditions],
+                "policies": chosen.policies,
+                "replays": chosen.replays,
+                "out": str(out),
+                **told.document(),
+            }
+        )
+        return
+    print_answer(told.sentences)
+    beside = "as logged" if today == LOGGED else today
+    print_table(
+        remarked(
+            f"{workload.name}: tuned beside {beside} and fixed rules, {chosen.policies:,} policies tried", workload
+        ),
+        ["policy", *(f"{name}, {part}" for part in ("tuning", "test") for name in ("slowdown", "wait", "longest"))],
+        [_row(name, each) for name, each in _rows(told)],
+    )
+    note(f"policy: --policy tuned:file={out}")
+    if drawn is not None:
+        note(f"figure: {drawn}")
+
+
+def _cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _rows(told: Outcome) -> list[tuple[str, Beside]]:
+    rules = sorted(told.fixed, key=lambda each: each.test.bounded_slowdown if each.test else float("inf"))
+    named = [(each.policy, each) for each in rules if each.policy != told.today.policy]
+    return [(f"today: {told.today.policy}", told.today), ("tuned", told.tuned), *named]
+
+
+def _row(name: str, each: Beside) -> list[str]:
+    return [name, *_cells(each.train), *_cells(each.test)]
+
+
+def _cells(of: Figures | None) -> list[str]:
+    if of is None:
+        return ["-", "-", "-"]
+    return [number(of.bounded_slowdown, 1), times(of.wait)[0], times(of.max_wait)[0]]
