@@ -21,8 +21,10 @@ import typing
 from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from hashlib import blake2b
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 from transom._system.durations import seconds_in
@@ -192,10 +194,12 @@ def weights_of(*things: Any, spec: str = "") -> str:
     """What decides beside the specifications of some things, such as weights in a file that one names.
 
     That is their ``digest``, a text, of those that have one, and of what they hold (:func:`parts_of`), and the digests
-    of the files that ``spec``, of which they were made, names; empty where there is none.
+    of the files that ``spec``, of which they were made, names, also as ``file=``; empty where there is none.
     """
     digests = (getattr(part, "digest", None) for part in parts_of(*things))
-    return " ".join([*(digest for digest in digests if isinstance(digest, str)), *file_digests(spec)])
+    stated = parse(spec)[1].get("file") if spec else None
+    read = [] if stated is None else [blake2b(Path(stated).read_bytes(), digest_size=8).hexdigest()]
+    return " ".join([*(digest for digest in digests if isinstance(digest, str)), *file_digests(spec), *read])
 
 
 def parts_of(*things: Any) -> list[Any]:

@@ -1,4 +1,7 @@
-"""The front of tuning as a picture: slowdown beside the longest wait, on both parts, every fixed rule on it."""
+"""The front of tuning as a picture: slowdown beside the longest wait, on both parts, every fixed rule on it.
+
+Fixed rules that no other one beats in both have their names beside them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NAMED = 6  # fixed rules, the best ones, that have their names beside them
 _HOUR = 3600
 
 
@@ -43,8 +45,9 @@ def _panel(axes: Axes, outcome: Outcome, part: str) -> None:
     axes.plot(
         *zip(*(place for place, _ in rules), strict=True), "o", color="#000000", mfc="none", ms=4, label="fixed rules"
     )
-    for place, name in sorted(rules, key=lambda each: each[0][1])[:_NAMED]:
-        axes.annotate(name, place, xytext=(3, 2), textcoords="offset points", fontsize=5)
+    for place, name in rules:
+        if all(other[0] > place[0] or other[1] > place[1] for other, _ in rules if other != place):
+            axes.annotate(name, place, xytext=(3, 2), textcoords="offset points", fontsize=5)
     for each, mark, colour, label in (
         (outcome.today, "D", "#D55E00", f"today: {outcome.today.policy}"),
         (outcome.tuned, "*", "#0072B2", "tuned"),
@@ -53,6 +56,9 @@ def _panel(axes: Axes, outcome: Outcome, part: str) -> None:
             axes.plot(*place, mark, color=colour, markersize=9 if mark == "*" else 5, label=shortened(label))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
     axes.set_xlabel("longest wait [h]")
     axes.set_ylabel("mean bounded slowdown")
     axes.legend(fontsize=5)

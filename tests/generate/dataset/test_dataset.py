@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transom._system.process_pool import WorkersLost
 from transom.errors import DocumentError, SpecError, TransomError
 from transom.generate.dataset import dataset, instance_statistics
 from transom.generate.dataset import shards as dataset_shards
@@ -29,7 +30,6 @@ from transom.generate.dataset.index import read_index
 from transom.generate.dataset.instance_statistics import statistics
 from transom.generate.dataset.plan import Source, quotas, read_dataset_plan
 from transom.generate.dataset.shards import digest_of, read_instances_of
-from transom._system.process_pool import WorkersLost
 from transom.generate.dataset.workers import on_this_machine
 from transom.generate.recipes import recipe, recipes
 from transom.models import Allocation, ConstrainedPath, FatTree, Knapsack, Selection
