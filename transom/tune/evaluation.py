@@ -88,7 +88,8 @@ def evaluator(parts: Mapping[str, Workload], journal: Path, workers: int, seed: 
     """
     state = blake2b(f"{source_digest()} {seed}".encode(), digest_size=8)
     for name, part in parts.items():
-        state.update(f"{name} {part.digest()}".encode())
+        started = part.origin.started
+        state.update(f"{name} {part.digest()}".encode() + (b"" if started is None else started.tobytes()))
     card = state.hexdigest()
     try:
         lines = Journal(journal)

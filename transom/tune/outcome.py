@@ -9,14 +9,14 @@ import numpy as np
 
 from transom._system.durations import times
 from transom._system.wording import counted
-from transom.models.arrays import FloatArray, IntArray
+from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.rng import stream
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.engine import simulate
 from transom.simulation.output.answer import Repetition
 from transom.simulation.output.as_logged import as_logged
 from transom.simulation.output.job_groups import groupings, mean_waits
-from transom.simulation.output.metrics import WEEK, summary
+from transom.simulation.output.metrics import WEEK, Trim, summary
 from transom.simulation.output.sentences import answer
 from transom.traces.workload import Workload
 from transom.tune.figures import LOGGED, Figures, slowdowns
@@ -30,6 +30,7 @@ REPEATS = 5
 """How many further replays there are."""
 
 _DRAWS = 2000
+_FEWEST = 8  # weeks of a test part
 _LIMITS = (2.5, 97.5)  # percentiles of 95 % intervals
 
 
@@ -49,8 +50,8 @@ class Beside(NamedTuple):
 class Noise(NamedTuple):
     """The tuned policy's mean bounded slowdown over today's on the test part, and how far chance may move it.
 
-    ``weeks`` are the limits of a 95 % interval over weeks that are drawn again, ``copies`` the lowest and the highest
-    of replays with moved submissions, None where today's is the log.
+    ``weeks`` are the limits of a 95 % interval over weeks that are drawn again, or eighths of a part that is shorter;
+    ``copies`` are the lowest and the highest of replays with moved submissions, None where today's is the log.
     """
 
     ratio: float
@@ -103,16 +104,20 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
 
     today, tuned, rules = beside(terms.today), beside(chosen.policy), [beside(rule) for rule in fixed]
     before, after = _schedules(test, terms, chosen.policy)
+    started = test.origin.started if terms.today == LOGGED else None
+    counts = np.ones(len(test), np.bool_) if started is None else started >= 0
     copies = [] if terms.today == LOGGED else [_schedules(copy, terms, chosen.policy) for copy in _copies(test, terms)]
+    moved = [_ratio(*each, counts) for each in copies]
     noise = Noise(
-        _ratio(before, after),
-        _over_weeks(test, before, after, terms.seed),
-        (min(_ratio(*each) for each in copies), max(_ratio(*each) for each in copies)) if copies else None,
+        _ratio(before, after, counts),
+        _over_weeks(before, after, counts, terms.seed),
+        (min(moved), max(moved)) if moved else None,
     )
     groups = groupings(test.jobs, test.runtime, test.cluster, test.origin)
+    trim = Trim(among=counts)
 
     def own(schedule: Schedule) -> Repetition:
-        return Repetition(summary(schedule), mean_waits(schedule, groups))
+        return Repetition(summary(schedule, trim=trim), mean_waits(schedule, groups, trim))
 
     beside_today = answer(
         [terms.today, "The tuned policy"],
@@ -140,19 +145,20 @@ def _schedules(test: Workload, terms: Terms, policy: str) -> tuple[Schedule, Sch
     return logged.schedule, after
 
 
-def _of_jobs(schedule: Schedule) -> FloatArray:
-    return slowdowns(schedule.wait, schedule.runtime)
+def _of_jobs(schedule: Schedule, counts: BoolArray) -> FloatArray:
+    return slowdowns(schedule.wait[counts], schedule.runtime[counts])
 
 
-def _ratio(before: Schedule, after: Schedule) -> float:
-    return float(_of_jobs(after).mean() / _of_jobs(before).mean())
+def _ratio(before: Schedule, after: Schedule, counts: BoolArray) -> float:
+    return float(_of_jobs(after, counts).mean() / _of_jobs(before, counts).mean())
 
 
-def _over_weeks(test: Workload, before: Schedule, after: Schedule, seed: int) -> tuple[float, float]:
-    """The limits of the ratio when weeks of submissions are drawn again."""
-    week = (test.jobs.submit - test.jobs.submit[0]) // WEEK
-    _, of = np.unique(week, return_inverse=True)
-    sums = np.array([np.bincount(of, _of_jobs(each)) for each in (before, after)])
+def _over_weeks(before: Schedule, after: Schedule, counts: BoolArray, seed: int) -> tuple[float, float]:
+    """The limits of the ratio when weeks of submissions are drawn again; shorter stretches where there are few."""
+    submit = before.jobs.submit[counts]
+    stretch = min(WEEK, int(submit[-1] - submit[0]) // _FEWEST + 1)
+    _, of = np.unique((submit - submit[0]) // stretch, return_inverse=True)
+    sums = np.array([np.bincount(of, _of_jobs(each, counts)) for each in (before, after)])
     drawn: IntArray = stream(seed, "weeks").integers(sums.shape[1], size=(_DRAWS, sums.shape[1]))
     ratios = sums[1][drawn].sum(axis=1) / sums[0][drawn].sum(axis=1)
     low, high = np.percentile(ratios, _LIMITS)

@@ -1,0 +1,110 @@
+"""What `transom tune` reaches on traces of the archive: chosen on the first part of each, judged on the rest.
+
+    python -m benchmarks.tune                                  # five traces, three seeds: about half an hour
+    python -m benchmarks.tune theta_2022 --seeds 0             # one trace, one seed
+    python -m benchmarks.tune --rate                           # policies in 300 CPU seconds on 20,000 jobs
+
+A line a trace and seed: mean bounded slowdown on the test part of today's policy (fcfs-easy), of the fixed rule that
+was best there in hindsight among those whose longest wait is at most twice today's, and of the tuned policy; the last
+two over each other; the longest wait under the tuned policy over that of today's on the test part, and over what it may
+be, twice the larger one of today's on both parts. Last, geometric means.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+
+import numpy as np
+
+from transom.traces import Workload, read_swf
+from transom.tune import Keep, Terms, choose, judge, read_space, split
+from transom.tune.tuning import TODAY, fixed_rules
+
+TRACES = Path(__file__).parents[2] / "shared" / "traces"
+TEST = {
+    "theta_2022": 0.333,
+    "KTH-SP2-1996-2.1-cln": 0.5,
+    "SDSC-SP2-1998-4.2-cln": 0.5,
+    "SDSC-BLUE-2000-4.2-cln": 0.5,
+    "HPC2N-2002-2.2-cln": 0.5,
+}
+"""The share of the jobs that is kept for the test."""
+
+_WAITS = 2.0  # times today's longest wait that a rule in hindsight may have
+_JOBS, _SECONDS = 20_000, 300.0  # of the rate
+
+
+def terms(evaluations: int | None, seed: int, space: str, seconds: float | None = None) -> Terms:
+    """What is tuned for in all measurements."""
+    return Terms(TODAY, [Keep("max_wait", 1.5)], read_space(space), seconds, evaluations, seed)
+
+
+def measure(name: str, about: Terms) -> tuple[float, float]:
+    """Print a line; the tuned slowdown over that of the best fixed rule, and over today's."""
+    parts = split(read_swf(TRACES / f"{name}.swf.gz"), TEST[name])
+    with TemporaryDirectory() as folder:
+        journal = Path(folder) / "evaluations.jsonl"
+        begun = process_time()
+        chosen = choose(parts.tuning, about, journal)
+        took = process_time() - begun
+        found = judge(parts, [TODAY, chosen.policy, *fixed_rules()], about, journal)
+    past, today, tuned = chosen.train[TODAY], found[TODAY], found[chosen.policy]
+    assert past is not None, "the engine starts every job under it"
+    assert today is not None, "and here"
+    assert tuned is not None, "and it is among those that were replayed"
+    near = [
+        (of.bounded_slowdown, rule)
+        for rule in fixed_rules()
+        if (of := found[rule]) is not None and of.max_wait <= _WAITS * today.max_wait
+    ]
+    best, rule = min(near)
+    most = _WAITS * max(past.max_wait, today.max_wait)
+    print(
+        f"{name:<24}{about.seed:>3}{today.bounded_slowdown:>8.1f}{best:>8.1f} {rule:<13}{tuned.bounded_slowdown:>7.1f}"
+        f"{tuned.bounded_slowdown / best:>7.3f}{tuned.max_wait / today.max_wait:>6.2f}{tuned.max_wait / most:>6.2f}"
+        f"{chosen.policies:>7,}{took:>6.0f} s  {chosen.policy}",
+        flush=True,
+    )
+    return tuned.bounded_slowdown / best, tuned.bounded_slowdown / today.bounded_slowdown
+
+
+def measure_rate(workload: Workload, space: str) -> None:
+    """Print how many policies are evaluated in :data:`_SECONDS` of one process."""
+    part = workload.take(slice(0, _JOBS))
+    with TemporaryDirectory() as folder:
+        begun = process_time()
+        about = terms(None, 0, space, _SECONDS)
+        chosen = choose(split(part, 0.5).tuning, about, Path(folder) / "evaluations.jsonl")
+        took = process_time() - begun
+    print(f"{chosen.policies:,} policies, {chosen.replays:,} replays in {took:.0f} CPU seconds")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", nargs="*", choices=[[], *TEST], help="by default all")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--evaluations", type=int, default=2500)
+    parser.add_argument("--space", default="default")
+    parser.add_argument("--rate", action="store_true")
+    given = parser.parse_args(arguments)
+    if given.rate:
+        measure_rate(read_swf(TRACES / "theta_2022.swf.gz"), given.space)
+        return
+    figures = f"{'tuned':>7}{'/best':>7}{'/wait':>6}{'/most':>6} policies"
+    print(f"{'trace':<24}{'seed':>3}{'today':>7}{'best':>8}{'':<14}{figures}")
+    found = [
+        measure(name, terms(given.evaluations, seed, given.space))
+        for name in given.trace or TEST
+        for seed in given.seeds
+    ]
+    best, today = np.exp(np.log(found).mean(axis=0))
+    print(f"geometric means: {best:.3f} of the best fixed rule in hindsight, {today:.3f} of today's")
+
+
+if __name__ == "__main__":
+    main()

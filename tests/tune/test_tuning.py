@@ -1,0 +1,169 @@
+"""Tuning: what it reads, what it keeps, and that the same seed gives the same policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transom.errors import DocumentError, SpecError
+from transom.models import Cluster, Job, JobTable
+from transom.simulation import simulate
+from transom.traces import Workload
+from transom.tune import Terms, choose, judge, read_space, split, tuned, write_tuned
+from transom.tune.figures import LOGGED, figures
+from transom.tune.keep import Keep
+from transom.tune.outcome import Outcome, outcome
+from transom.tune.tuning import Chosen, fixed_rules, parse_conditions
+
+KEEP = [Keep("max_wait", 1.5)]
+SPACE = """
+[[family]]
+policy = "{rule}-easy:max_wait={bound}"
+population = 4
+rule = ["saf", "sjf", "f4"]
+bound = { low = 0.1, high = 3, log = true, whole = true, unit = "longest" }
+
+[[family]]
+policy = "formula-easy:score=[log(walltime)-{age}*log(wait+60)]"
+population = 4
+age = { low = 0, high = 2 }
+"""
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    (tmp_path / "space.toml").write_text(SPACE)
+    return tmp_path / "space.toml"
+
+
+def trace(seed: int = 1) -> Workload:
+    rng = np.random.default_rng(seed)
+    submit = np.cumsum(rng.exponential(200, 300)).astype(int)
+    walltime = (10 ** rng.uniform(1.5, 4, 300)).astype(int)
+    nodes = rng.integers(1, 9, 300)
+    jobs = [Job(k + 1, int(submit[k]), int(nodes[k]), int(walltime[k])) for k in range(300)]
+    return Workload("drawn", Cluster(16), JobTable.of(jobs), (walltime * rng.uniform(0.2, 1, 300)).astype(int) + 1)
+
+
+def terms(space: Path, **others: Any) -> Terms:
+    return Terms("fcfs-easy", KEEP, read_space(space), None, 300)._replace(**others)
+
+
+def test_the_choice_reads_nothing_of_the_test_part(tmp_path: Path, space: Path) -> None:
+    workload = trace()
+    data = workload.jobs.data.copy()
+    data[150:, 3] *= 2  # walltimes
+    altered = replace(workload, jobs=JobTable(data), runtime=workload.runtime + (np.arange(300) >= 150))
+    first, second = (
+        choose(split(each, 0.5).tuning, terms(space), tmp_path / f"{k}.jsonl")
+        for k, each in enumerate((workload, altered))
+    )
+    assert first == second
+
+
+def test_a_search_that_was_killed_resumes(tmp_path: Path, space: Path) -> None:
+    tuning = split(trace(), 0.5).tuning
+    whole = choose(tuning, terms(space), tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "part.jsonl").write_bytes(b"".join(lines[:100]) + lines[100][:20])  # in the middle of a line
+    resumed = choose(tuning, terms(space), tmp_path / "part.jsonl")
+    assert resumed == whole._replace(resumed=100)
+    assert sorted((tmp_path / "part.jsonl").read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
+    again = choose(tuning, terms(space), tmp_path / "part.jsonl")
+    assert again.resumed == len(lines)
+    other = choose(tuning, terms(space, seed=1), tmp_path / "part.jsonl")  # of which nothing is known
+    assert other.resumed == 0
+
+
+def test_two_processes_choose_as_one(tmp_path: Path, space: Path) -> None:
+    tuning = split(trace(), 0.5).tuning
+    assert choose(tuning, terms(space), tmp_path / "1") == choose(tuning, terms(space, workers=2), tmp_path / "2")
+
+
+def test_conditions_are_kept_on_the_tuning_part(tmp_path: Path, space: Path) -> None:
+    parts = split(trace(3), 0.5)
+    chosen = choose(parts.tuning, terms(space), tmp_path / "journal")
+    before, after = (figures(parts.tuning, policy) for policy in ("fcfs-easy", chosen.policy))
+    assert after == chosen.train[chosen.policy]
+    assert after.max_wait <= 1.5 * before.max_wait
+    assert after.bounded_slowdown <= before.bounded_slowdown
+
+
+def test_a_front_is_not_beaten(tmp_path: Path, space: Path) -> None:
+    chosen = choose(split(trace(), 0.5).tuning, terms(space), tmp_path / "journal")
+    front = [chosen.train[policy] for policy in chosen.front]
+    for one in front:
+        assert one is not None
+        for other in chosen.train.values():
+            assert other is None or other.bounded_slowdown >= one.bounded_slowdown or other.max_wait >= one.max_wait
+
+
+def judged(workload: Workload, about: Terms, folder: Path) -> tuple[Chosen, Outcome]:
+    parts = split(workload, 0.5)
+    chosen = choose(parts.tuning, about, folder / "journal")
+    rules = fixed_rules()
+    found = judge(parts, [about.today, chosen.policy, *rules, *chosen.front], about, folder / "journal")
+    return chosen, outcome(parts.test, rules, about, chosen, found)
+
+
+def test_the_first_sentence_says_where_nothing_is_better(tmp_path: Path, space: Path) -> None:
+    chosen, told = judged(
+        trace(), terms(space, today="saf-easy:max_wait=1y", keep=[Keep("bounded_slowdown", 0.01)]), tmp_path
+    )
+    assert chosen.policy
+    assert not told.noise.better
+    assert told.sentences[0].startswith(("Nothing was found that is better", "Nothing beats saf-easy"))
+
+
+def test_what_is_better_is_said_with_its_noise(tmp_path: Path, space: Path) -> None:
+    chosen, told = judged(trace(), terms(space, today="ljf"), tmp_path)
+    assert told.noise.better
+    assert told.noise.weeks[0] <= told.noise.ratio <= told.noise.weeks[1] < 1
+    assert told.sentences[0].startswith(f"Set {chosen.policy} instead of ljf: on the 150 jobs that tuning never saw")
+    assert {each.policy for each in told.fixed} == {*fixed_rules()}
+
+
+def test_the_log_may_stand_for_today(tmp_path: Path, space: Path) -> None:
+    workload = trace()
+    started = simulate(workload, "fcfs").start
+    logged = replace(workload, origin=replace(workload.origin, started=started))
+    _, told = judged(logged, terms(space, today=LOGGED), tmp_path)
+    document = told.document()
+    waits = (started - workload.jobs.submit)[150:]
+    assert document["today"]["policy"] == "logged"
+    assert document["today"]["test"]["wait"] == pytest.approx(waits.mean())
+    with pytest.raises(SpecError, match="does not state when its jobs started"):
+        judged(workload, terms(space, today=LOGGED), tmp_path)
+
+
+def test_a_journal_of_something_else_is_refused(tmp_path: Path, space: Path) -> None:
+    (tmp_path / "journal").write_text("1\n")
+    with pytest.raises(DocumentError, match="journal: line 1: not one of `transom tune`"):
+        choose(split(trace(), 0.5).tuning, terms(space), tmp_path / "journal")
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 0.9, float("nan")])
+def test_parts_that_cannot_be_are_refused(share: float) -> None:
+    with pytest.raises(SpecError, match="--test"):
+        split(trace(), share)
+
+
+def test_a_figure_has_one_condition() -> None:
+    with pytest.raises(SpecError, match="one condition for each figure"):
+        parse_conditions(["wait <= 1", "wait <= 2"])
+
+
+def test_a_file_states_the_policy(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.toml"
+    write_tuned(path, "saf-easy:max_wait=7d", {"trace": 'a"b\\c\n', "jobs": 3, "keep": ["max_wait <= 1.5"]})
+    assert (
+        simulate(trace(), tuned(str(path))).start.tolist() == simulate(trace(), "saf-easy:max_wait=7d").start.tolist()
+    )
+    for text, says in (("policy = 1", "expected policy"), ("policy = 'none'", "tuned.toml: unknown policy 'none'")):
+        path.write_text(text)
+        with pytest.raises(SpecError, match=says):
+            tuned(str(path))
