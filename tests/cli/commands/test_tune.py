@@ -1,0 +1,118 @@
+"""``transom tune``: what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran
+
+SPACE = """
+[[family]]
+policy = "{rule}-easy:max_wait={bound}"
+population = 4
+rule = ["saf", "sjf"]
+bound = { low = 0.1, high = 3, log = true, whole = true, unit = "longest" }
+"""
+
+
+@pytest.fixture
+def trace(transom: Callable[..., Ran], tmp_path: Path) -> Path:
+    path = tmp_path / "trace.swf"
+    made = transom("generate", "workload", "--jobs", 400, "--nodes", 64, "--load", 0.95, "--seed", 1, "--out", path)
+    assert made.status == 0
+    (tmp_path / "space.toml").write_text(SPACE)
+    return path
+
+
+def tune(transom: Callable[..., Ran], trace: Path, *options: object) -> Ran:
+    folder = trace.parent
+    few = ("--evaluations", 150, "--workers", 1, "--space", folder / "space.toml", "-o", folder / "tuned.toml")
+    return transom("tune", trace, *few, *options)
+
+
+def test_json_states_all_policies_on_both_parts(transom: Callable[..., Ran], trace: Path) -> None:
+    done = tune(transom, trace, "--json", "--no-figures", "--test", 0.4)
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
+    assert told["jobs"] == {"train": 240, "test": 160}
+    assert told["today"]["policy"] == "fcfs-easy"
+    assert {"fcfs-easy", "saf-conservative", "sjf"} <= {each["policy"] for each in told["fixed"]}
+    for each in (told["today"], told["tuned"], *told["fixed"]):
+        for part in ("train", "test"):
+            assert set(each[part]) == {"bounded_slowdown", "wait", "max_wait"}
+    now, tuned = told["today"]["train"], told["tuned"]["train"]
+    assert tuned["max_wait"] <= 1.5 * now["max_wait"]
+    stated = tomllib.loads((trace.parent / "tuned.toml").read_text())
+    assert stated["policy"] == told["tuned"]["policy"]
+    replayed = json.loads(transom("simulate", trace, "--policy", f"today={stated['policy']}", "--json").out)
+    assert replayed["jobs"] == 400
+    assert not (trace.parent / "tuned.png").exists()
+
+
+def test_sentences_table_and_picture(transom: Callable[..., Ran], trace: Path) -> None:
+    done = tune(transom, trace, "--keep", "max_wait <= 2", "--keep", "wait <= 1", "--today", "wfp3-easy")
+    assert done.status == 0, done.err
+    first, *others = done.out.splitlines()
+    assert first.startswith(("Set ", "Nothing "))
+    assert any(line.startswith("max_wait <= 2: ") for line in others)
+    assert any(line.startswith("wait <= 1: ") for line in others)
+    assert any(line.startswith(" today: wfp3-easy ") for line in others)
+    assert (trace.parent / "tuned.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> None:
+    first, second = (tune(transom, trace, "--no-figures") for _ in range(2))
+    assert first.out == second.out
+    assert "replays are read from" in second.err
+    assert "replays are read from" not in first.err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--today", "none"), "unknown policy 'none'"),
+        (("--today", "logged"), "the trace does not state when its jobs started: name a policy with --today"),
+        (("--keep", "max_wait < 2"), "--keep: expected FIGURE <= FACTOR"),
+        (("--test", 1), "--test must be above 0 and below 1, got 1"),
+        (("--space", "none.toml"), "none.toml: cannot be read"),
+        (("--seconds", 0), "--seconds"),
+        (("-o", "nowhere/tuned.toml"), "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    transom: Callable[..., Ran], trace: Path, options: tuple[object, ...], says: str
+) -> None:
+    done = tune(transom, trace, *options)
+    assert done.status == 2
+    assert says in done.err.splitlines()[-1]
+
+
+def test_a_tuned_policy_is_loaded_by_name(transom: Callable[..., Ran], trace: Path) -> None:
+    path = trace.parent / "tuned.toml"
+    path.write_text('policy = "saf-easy:max_wait=1d"\n')
+    named, stated = (
+        json.loads(transom("simulate", trace, "--policy", f"one={spec}", "--json").out)["policies"][0]["metrics"]
+        for spec in (f"tuned:file={path}", "saf-easy:max_wait=1d")
+    )
+    assert named == stated
+    path.write_text("policy = 3\n")
+    done = transom("simulate", trace, "--policy", f"tuned:file={path}")
+    assert (
+        done.status,
+        done.err.splitlines()[-1].endswith("expected policy = a specification, as `transom tune` writes it"),
+    ) == (2, True)
+
+
+def test_a_recording_of_another_file_is_not_reused(transom: Callable[..., Ran], trace: Path) -> None:
+    path, out = trace.parent / "tuned.toml", trace.parent / "out"
+    starts = []
+    for policy in ("saf-easy", "ljf-easy"):
+        path.write_text(f'policy = "{policy}"\n')
+        done = transom("simulate", trace, "--policy", f"tuned:file={path}", "--out", out, "--no-figures", "--json")
+        starts.append(json.loads(done.out)["policies"][0]["metrics"]["mean_wait"])
+    assert starts[0] != starts[1]
