@@ -16,6 +16,7 @@ from transom.forecast.conformal import Scores, quantiles, scores
 from transom.forecast.futures import forecast
 from transom.forecast.past import Past
 from transom.models.arrays import FloatArray, IntArray
+from transom.registry import weights_of
 from transom.traces.workload import Workload
 
 WAITED = 600
@@ -81,7 +82,7 @@ class Calibration:
 
 
 def calibration_key(workload: Workload, name: IntArray, policy: str, seed: int) -> str:
-    """What forecasts depend on: the trace, names of jobs, shape ``(jobs,)``, policy, seed and program."""
+    """What forecasts depend on: the trace, names of jobs, shape ``(jobs,)``, policy with its files, seed and program."""
     state = blake2b(name.tobytes(), digest_size=16)
-    state.update(repr((workload.digest(), policy, seed, source_digest())).encode())
+    state.update(repr((workload.digest(), policy, weights_of(spec=policy), seed, source_digest())).encode())
     return state.hexdigest()
