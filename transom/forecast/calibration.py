@@ -82,7 +82,7 @@ class Calibration:
 
 
 def calibration_key(workload: Workload, name: IntArray, policy: str, seed: int) -> str:
-    """What forecasts depend on: the trace, names of jobs, shape ``(jobs,)``, policy with its files, seed and program."""
+    """What forecasts depend on: the trace, names of jobs, shape ``(jobs,)``, policy and its files, seed, program."""
     state = blake2b(name.tobytes(), digest_size=16)
     state.update(repr((workload.digest(), policy, weights_of(spec=policy), seed, source_digest())).encode())
     return state.hexdigest()

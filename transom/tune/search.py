@@ -156,7 +156,7 @@ def search(
 
     while families:
         for family, method in zip(families, searches, strict=True):
-            if one(family, method):
+            if generation % family.every == 0 and one(family, method):
                 return
         generation += 1
         for _ in families if generation >= _FIRST else ():  # as many generations of CMA-ES

@@ -22,7 +22,7 @@ from transom.simulation.policies.by_name import make_policy
 
 _HERE = Path(__file__).parent / "spaces"
 _NAME = re.compile(r"\{([a-z_]+)\}")
-_OWN = ("name", "policy", "population")
+_OWN = ("name", "policy", "population", "every")
 _POPULATION = 24
 _DIGITS = 3  # of a number in a specification, so that it can be read
 
@@ -87,12 +87,14 @@ class Family:
         the machine, ``{longest}`` the longest wait under today's policy [s], all on the tuning part.
     ranges : the values of all other names, in the order of genes.
     population : policies of a generation, >= 4.
+    every : it has a generation in each so many turns, >= 1; more for policies whose replays take long.
     """
 
     name: str
     policy: str
     ranges: Mapping[str, Range]
     population: int = _POPULATION
+    every: int = 1
 
     def spec(self, genes: Sequence[float] | FloatArray, units: Mapping[str, float]) -> str:
         """The specification of a point, whose genes are from 0 to 1, shape ``(ranges,)``."""
@@ -129,16 +131,17 @@ def _family(table: Any, where: str) -> Family:
         raise SpecError(f"{where}: expected a table with policy, a text")
     known = units_of(1, 1, 1)
     policy, name = table["policy"], str(table.get("name", table["policy"]))
-    population = table.get("population", _POPULATION)
-    if type(population) is not int or not 4 <= population <= 1000:
-        raise SpecError(f"{where}: population must be a whole number from 4 to 1,000")
+    population, every = table.get("population", _POPULATION), table.get("every", 1)
+    for key, value, least in (("population", population, 4), ("every", every, 1)):
+        if type(value) is not int or not least <= value <= 1000:
+            raise SpecError(f"{where}: {key} must be a whole number from {least} to 1,000")
     ranges = {key: _range(value, f"{where}: {key}") for key, value in table.items() if key not in _OWN}
     named = set(_NAME.findall(policy))
     if missing := sorted(named - ranges.keys() - known.keys()):
         raise SpecError(f"{where}: policy names {{{missing[0]}}}, which has no range")
     if idle := sorted(ranges.keys() - named):
         raise SpecError(f"{where}: {idle[0]} has a range, but policy does not name {{{idle[0]}}}")
-    family = Family(name, policy, ranges, population)
+    family = Family(name, policy, ranges, population, every)
     for gene in (0.0, 1.0):
         try:
             make_policy(family.spec([gene] * len(ranges), units_of(86_400, 1000, 86_400)))

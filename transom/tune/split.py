@@ -17,11 +17,14 @@ from transom.traces.workload import Workload
 WHOLE = "whole"
 """The tuning part as it is, as one of the parts that policies are compared on."""
 
+GAUGE = "fcfs-easy"
+"""The policy whose waits say how busy a machine is: it is fast, and what is tuned does not change it."""
+
 SLICE = "slice"
 """How names of its slices begin."""
 
 _SLICES = 4
-_LOADS = {"quieter": 1 / 3, "busier": 3.0}  # mean waits under today's policy, relative to those of the trace
+_LOADS = {"quieter": 1 / 3, "busier": 3.0}  # mean waits under the gauge, relative to those of the trace
 _SLOWEST, _FASTEST, _HALVINGS = 0.3, 3.0, 8  # of the search for the pace of submissions
 _FEWEST = 50  # jobs of a slice
 
@@ -54,28 +57,24 @@ def split(workload: Workload, share: float) -> Split:
     return Split(workload.take(slice(0, first)), workload.take(slice(first, n)))
 
 
-def parts(tuning: Workload, today: str | None) -> dict[str, Workload]:
+def parts(tuning: Workload, variants: bool = True) -> dict[str, Workload]:
     """What policies are compared on, each replayed alone from an empty machine, cheap ones first.
 
     These are slices of the tuning part, the whole of it, and variants of it in which jobs are submitted more slowly and
-    faster, so that they wait a third and three times as long: the next months need not be as busy as the last ones, and
-    what depends on how long jobs waited then does not carry over.
+    faster, so that they wait a third and three times as long under :data:`GAUGE`: the next months need not be as busy as
+    the last ones, and what depends on how long jobs waited then does not carry over.
 
     Parameters
     ----------
     tuning : the jobs.
-    today : the policy under which waits are compared; None for no variants.
-
-    Raises
-    ------
-    SpecError : there is no such policy.
+    variants : whether there are such variants.
     """
     count = max(1, min(_SLICES, len(tuning) // _FEWEST))
     cuts = np.linspace(0, len(tuning), count + 1).astype(int)
     found = {f"{SLICE} {k}": tuning.take(slice(cuts[k - 1], cuts[k])) for k in range(1, count + 1)} | {WHOLE: tuning}
-    if today is not None:
-        mean = simulate(tuning, today).wait.mean()
-        found |= {name: _at_pace(tuning, _pace(tuning, today, mean * times)) for name, times in _LOADS.items()}
+    if variants:
+        mean = float(simulate(tuning, GAUGE).wait.mean())
+        found |= {name: _at_pace(tuning, _pace(tuning, mean * times)) for name, times in _LOADS.items()}
     return found
 
 
@@ -88,12 +87,12 @@ def rungs(names: Sequence[str]) -> list[list[str]]:
     return [each for each in (slices[-1:], slices[:-1], [name for name in names if name not in slices]) if each]
 
 
-def _pace(workload: Workload, today: str, mean: float) -> float:
+def _pace(workload: Workload, mean: float) -> float:
     """How fast jobs have to be submitted, relative to the trace, to wait so long in the mean [s]."""
     low, high = _SLOWEST, _FASTEST
     for _ in range(_HALVINGS):
         pace = math.sqrt(low * high)
-        if simulate(_at_pace(workload, pace), today).wait.mean() > mean:
+        if simulate(_at_pace(workload, pace), GAUGE).wait.mean() > mean:
             high = pace
         else:
             low = pace

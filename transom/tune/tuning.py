@@ -38,6 +38,7 @@ class Terms(NamedTuple):
     evaluations : replays that it may ask for; None for no limit. With these alone, the same seed gives the same policy.
     seed : of all draws.
     workers : processes.
+    rules : whether fixed rules may be chosen, which else only stand beside.
     """
 
     today: str
@@ -47,6 +48,7 @@ class Terms(NamedTuple):
     evaluations: int | None = None
     seed: int = 0
     workers: int = 1
+    rules: bool = True
 
 
 class Chosen(NamedTuple):
@@ -109,7 +111,7 @@ def choose(
     if terms.today != LOGGED:
         make_policy(terms.today)
     begun = perf_counter()
-    compared = parts(tuning, None if terms.today == LOGGED else terms.today)  # no log tells what else would have been
+    compared = parts(tuning, variants=terms.today != LOGGED)  # no log tells what else would have been
     with evaluator(compared, journal, terms.workers, terms.seed) as evaluate:
         now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
         if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
@@ -127,7 +129,8 @@ def choose(
         race.enter([TODAY if terms.today == LOGGED else terms.today], all_parts=True)
         fixed = fixed_rules()
         train = {policy: found for (policy, _), found in evaluate((rule, WHOLE) for rule in fixed).items()}
-        race.enter(fixed)
+        if terms.rules:
+            race.enter(fixed)
         limit = float(tuning.jobs.walltime.max())
         units = units_of(limit, tuning.cluster.num_nodes, today[WHOLE].max_wait)
         if not done():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,7 +58,13 @@ def command(
         ),
     ] = None,
     space: Annotated[
-        str, typer.Option("--space", metavar="default|FILE", help="Where to search: a file with families of policies.")
+        str,
+        typer.Option(
+            "--space",
+            metavar="default|slurm|FILE",
+            help="Where to search: policies, the settings of a slurm.conf that --today "
+            "slurm-backfill:priority=slurm.conf names, or a file with families of policies.",
+        ),
     ] = "default",
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Number of processes. By default, one for each core.")
@@ -81,6 +88,7 @@ def command(
     from transom.errors import SpecError
     from transom.tune.figures import LOGGED
     from transom.tune.outcome import outcome
+    from transom.tune.slurm_settings import lines_for, slurm_families
     from transom.tune.space import read_space
     from transom.tune.split import split
     from transom.tune.tuned import write_tuned
@@ -93,7 +101,9 @@ def command(
     if not out.parent.is_dir():
         raise SpecError(f"--out {out}: there is no folder {out.parent}")
     conditions = parse_conditions(keep or ["max_wait <= 1.5"])
-    terms = Terms(today, conditions, read_space(space), seconds, evaluations, seed, workers or _cores())
+    of_slurm = space == "slurm"
+    families = slurm_families(today) if of_slurm else read_space(space)
+    terms = Terms(today, conditions, families, seconds, evaluations, seed, workers or _cores(), rules=not of_slurm)
     workload = read_workload(trace, nodes, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
@@ -122,6 +132,7 @@ def command(
         from transom.tune.picture import front_picture
 
         save(front_picture(told), drawn)
+    lines = lines_for(chosen.policy, today) if of_slurm else None
     if json:
         print_json(
             {
@@ -131,6 +142,7 @@ def command(
                 "policies": chosen.policies,
                 "replays": chosen.replays,
                 "out": str(out),
+                **({} if lines is None else {"slurm_conf": lines._asdict()}),
                 **told.document(),
             }
         )
@@ -144,9 +156,18 @@ def command(
         ["policy", *(f"{name}, {part}" for part in ("tuning", "test") for name in ("slowdown", "wait", "longest"))],
         [_row(name, each) for name, each in _rows(told)],
     )
+    if lines is not None:
+        _print_lines("in slurm.conf:", lines.paste)
+        _print_lines("the change:", lines.diff.splitlines())
     note(f"policy: --policy tuned:file={out}")
     if drawn is not None:
         note(f"figure: {drawn}")
+
+
+def _print_lines(title: str, lines: Sequence[str]) -> None:
+    """Print lines below a title, nothing where there are none."""
+    if lines:
+        print("\n".join([title, "", *lines, ""]))
 
 
 def _cores() -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from transom import registry
 from transom.errors import SpecError
 from transom.models import Cluster, JobTable, Window
 from transom.models.arrays import IntArray
@@ -40,7 +41,7 @@ from transom.simulation.policies.slurm_reservations import (
 from transom.traces.job_facts import JobFacts, job_facts
 from transom.traces.partitions import PREFIX, partition_groups
 from transom.traces.records.slurm_text.limits import Association, Key, Qos, read_associations, read_qos
-from transom.traces.records.slurm_text.priority import PriorityTerms, read_priority_terms
+from transom.traces.records.slurm_text.priority import SETTINGS, PriorityTerms, read_priority_terms
 from transom.traces.records.slurm_text.reservations import SlurmReservation, read_reservations
 from transom.traces.trace_file import TraceCard, is_trace_file, read_trace_card
 
@@ -80,6 +81,8 @@ class SlurmBackfill:
         ``limited_job``, the id of the first (-1 for none), and ``limit``, Slurm's reason.
     priority : a ``slurm.conf`` whose ``Priority...`` settings order the queue, instead of ``order``: priorities of
         :class:`~transom.simulation.policies.slurm_priority.Priorities`, with the shares of ``assoc``.
+    settings : settings of that file by name that are tried in place of what it states, such as
+        ``[PriorityWeightAge=1000,PriorityMaxAge=7-0]``: weights, ages, ``PriorityFavorSmall``.
     reservations : a file with what ``scontrol show reservation`` prints, also with ``--json``: from its start to its
         end, jobs without access to a reservation keep off its nodes
         (:func:`~transom.simulation.policies.slurm_reservations.reserved_for`).
@@ -114,6 +117,7 @@ class SlurmBackfill:
     assoc: str = ""
     qos: str = ""
     priority: str = ""
+    settings: str = ""
     reservations: str = ""
     timezone: str = ""
     node_cores: int = 0
@@ -141,6 +145,8 @@ class SlurmBackfill:
         load_rule(self.order)
         if self.timezone and not self.reservations:
             raise SpecError("slurm-backfill: timezone is that of dates in reservations=FILE, and there are none")
+        if self.settings and not self.priority:
+            raise SpecError("slurm-backfill: settings stand in place of those of priority=FILE, and there is none")
         self._site()
         if self.priority and self.order != "fcfs":
             raise SpecError(f"slurm-backfill: order={self.order} does not go with priority, an order by itself")
@@ -171,9 +177,21 @@ class SlurmBackfill:
         return (
             read_associations(self.assoc) if self.assoc else {},
             read_qos(self.qos) if self.qos else {},
-            read_priority_terms(self.priority) if self.priority else None,
+            read_priority_terms(self.priority, self._instead()) if self.priority else None,
             read_reservations(self.reservations, self.timezone) if self.reservations else (),
         )
+
+    def _instead(self) -> dict[str, str]:
+        known = {name.lower(): name for name in SETTINGS}
+        found = {}
+        for part in registry.listed(self.settings) if self.settings else ():
+            name, equals, value = part.partition("=")
+            if not equals or not value:
+                raise SpecError(f"slurm-backfill: settings: expected NAME=VALUE, got {part!r}")
+            if name.lower() not in known:
+                raise registry.unknown("setting of a slurm.conf", name, SETTINGS)
+            found[known[name.lower()]] = value
+        return found
 
     def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
         """A whole replay in one compiled loop.

@@ -15,6 +15,13 @@ _FLAGS = ("ACCRUE_ALWAYS", "CALCULATE_RUNNING", "MAX_TRES", "NO_FAIR_TREE", "SMA
 _DAY = 86400
 
 
+SETTINGS = (
+    "PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition",
+    "PriorityWeightQOS", "PriorityMaxAge", "PriorityFavorSmall", "PriorityDecayHalfLife",
+)  # fmt: skip
+"""Settings that may be tried in place of what a file states."""
+
+
 class PartitionTerms(NamedTuple):
     """What priorities of jobs of a partition go by.
 
@@ -66,8 +73,13 @@ class PriorityTerms(NamedTuple):
     partitions: Mapping[str, PartitionTerms]
 
 
-def read_priority_terms(path: str) -> PriorityTerms:
+def read_priority_terms(path: str, instead: Mapping[str, str] | None = None) -> PriorityTerms:
     """The terms in a ``slurm.conf``.
+
+    Parameters
+    ----------
+    path : the file.
+    instead : settings by name that stand in place of those of the file; some of :data:`SETTINGS`.
 
     Raises
     ------
@@ -75,6 +87,7 @@ def read_priority_terms(path: str) -> PriorityTerms:
         or states what cannot be read or is not modelled.
     """
     stated, partitions = read_settings(path)
+    stated |= {name.lower(): value for name, value in (instead or {}).items()}
     if stated.get("prioritytype", "") != "priority/multifactor":
         raise TraceError(
             f"{path}: PriorityType: expected priority/multifactor, got {stated.get('prioritytype', 'none')}"
