@@ -60,9 +60,9 @@ def split(workload: Workload, share: float) -> Split:
 def parts(tuning: Workload, variants: bool = True) -> dict[str, Workload]:
     """What policies are compared on, each replayed alone from an empty machine, cheap ones first.
 
-    These are slices of the tuning part, the whole of it, and variants of it in which jobs are submitted more slowly and
-    faster, so that they wait a third and three times as long under :data:`GAUGE`: the next months need not be as busy as
-    the last ones, and what depends on how long jobs waited then does not carry over.
+    These are slices of the tuning part, the whole of it, and variants in which jobs are submitted more slowly and
+    faster, so that they wait a third and three times as long under :data:`GAUGE`. The next months need not be as busy
+    as the last ones, and what depends on how long jobs waited then does not carry over.
 
     Parameters
     ----------
