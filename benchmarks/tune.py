@@ -2,12 +2,12 @@
 
     python -m benchmarks.tune                                  # five traces, three seeds: about half an hour
     python -m benchmarks.tune theta_2022 --seeds 0             # one trace, one seed
-    python -m benchmarks.tune --rate                           # policies in 300 CPU seconds on 20,000 jobs
 
 A line a trace and seed: mean bounded slowdown on the test part of today's policy (fcfs-easy), of the fixed rule that
 was best there in hindsight among those whose longest wait is at most twice today's, and of the tuned policy; the last
 two over each other; the longest wait under the tuned policy over that of today's on the test part, and over what it may
-be, twice the larger one of today's on both parts. Last, geometric means.
+be, twice the larger one of today's on both parts; how many policies were tried, in which CPU time. Last, geometric
+means.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from time import process_time
 
 import numpy as np
 
-from transom.traces import Workload, read_swf
+from transom.traces import read_swf
 from transom.tune import Keep, Terms, choose, judge, read_space, split
 from transom.tune.tuning import TODAY, fixed_rules
 
@@ -35,12 +35,11 @@ TEST = {
 """The share of the jobs that is kept for the test."""
 
 _WAITS = 2.0  # times today's longest wait that a rule in hindsight may have
-_JOBS, _SECONDS = 20_000, 300.0  # of the rate
 
 
-def terms(evaluations: int | None, seed: int, space: str, seconds: float | None = None) -> Terms:
+def terms(evaluations: int, seed: int, space: str) -> Terms:
     """What is tuned for in all measurements."""
-    return Terms(TODAY, [Keep("max_wait", 1.5)], read_space(space), seconds, evaluations, seed)
+    return Terms(TODAY, [Keep("max_wait", 1.5)], read_space(space), None, evaluations, seed)
 
 
 def measure(name: str, about: Terms) -> tuple[float, float]:
@@ -72,17 +71,6 @@ def measure(name: str, about: Terms) -> tuple[float, float]:
     return tuned.bounded_slowdown / best, tuned.bounded_slowdown / today.bounded_slowdown
 
 
-def measure_rate(workload: Workload, space: str) -> None:
-    """Print how many policies are evaluated in :data:`_SECONDS` of one process."""
-    part = workload.take(slice(0, _JOBS))
-    with TemporaryDirectory() as folder:
-        begun = process_time()
-        about = terms(None, 0, space, _SECONDS)
-        chosen = choose(split(part, 0.5).tuning, about, Path(folder) / "evaluations.jsonl")
-        took = process_time() - begun
-    print(f"{chosen.policies:,} policies, {chosen.replays:,} replays in {took:.0f} CPU seconds")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,11 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--evaluations", type=int, default=2500)
     parser.add_argument("--space", default="default")
-    parser.add_argument("--rate", action="store_true")
     given = parser.parse_args(arguments)
-    if given.rate:
-        measure_rate(read_swf(TRACES / "theta_2022.swf.gz"), given.space)
-        return
     figures = f"{'tuned':>7}{'/best':>7}{'/wait':>6}{'/most':>6} policies"
     print(f"{'trace':<24}{'seed':>3}{'today':>7}{'best':>8}{'':<14}{figures}")
     found = [

@@ -127,13 +127,16 @@ def lines_for(policy: str, today: str) -> Lines:
     Parameters
     ----------
     policy : the policy.
-    today : what is set today; a difference is to its ``priority`` file, and empty where it names none.
+    today : what is set today; a difference is to its ``priority`` file, and empty where it names none. Nothing is to
+        be written where both are the same.
 
     Raises
     ------
     DocumentError : the file cannot be read any more.
     """
     settings = settings_of(policy)
+    if policy == today:
+        return Lines([], "")
     paste = changed_text("", settings).splitlines()
     path = registry.parse(today)[1].get("priority")
     if path is None:

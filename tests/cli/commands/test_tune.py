@@ -114,3 +114,23 @@ def test_a_recording_of_another_file_is_not_reused(transom: Callable[..., Ran], 
         done = transom("simulate", trace, "--policy", f"tuned:file={path}", "--out", out, "--no-figures", "--json")
         starts.append(json.loads(done.out)["policies"][0]["metrics"]["mean_wait"])
     assert starts[0] != starts[1]
+
+
+def test_settings_of_slurm_end_in_lines_to_paste(transom: Callable[..., Ran], trace: Path) -> None:
+    conf = trace.parent / "slurm.conf"
+    conf.write_text(
+        "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\nNodeName=n[01-64] CPUs=1\n"
+        "PartitionName=main Nodes=ALL Default=YES\n"
+    )
+    today = ("--space", "slurm", "--today", f"slurm-backfill:priority={conf}", "--evaluations", 50, "--no-figures")
+    done = tune(transom, trace, *today)
+    assert done.status == 0, done.err
+    _, _, tail = done.out.partition("in slurm.conf:\n\n")
+    assert tail.startswith("PriorityWeightAge=")  # any other order is better than large jobs first
+    assert f"--- {conf}" in tail
+    assert any(line.startswith("+SchedulerParameters=bf_interval=") for line in tail.splitlines())
+    told = json.loads(tune(transom, trace, *today, "--json").out)
+    assert told["slurm_conf"]["paste"][0].startswith("PriorityWeightAge=")
+    assert told["slurm_conf"]["diff"].startswith("---")
+    refused = tune(transom, trace, "--space", "slurm")  # which is given twice: the last one counts
+    assert refused.status == 2
