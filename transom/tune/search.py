@@ -88,6 +88,11 @@ class Race:
                     break
         return [self.scores[policy] for policy in policies]
 
+    def finish(self, policies: int) -> None:
+        """Replay the best of those everywhere that were not, where the time was too short for a generation to end."""
+        open_ = [each for each in self.scores.values() if each.parts < self.whole]
+        self.enter([each.policy for each in sorted(open_, key=_order)[:policies]], all_parts=True)
+
     def best(self) -> Score | None:
         """The best policy that was replayed everywhere."""
         return min((each for each in self.scores.values() if each.parts == self.whole), key=_order, default=None)
