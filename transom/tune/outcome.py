@@ -14,14 +14,14 @@ from transom.rng import stream
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.engine import simulate
 from transom.simulation.output.answer import Repetition
-from transom.simulation.output.as_logged import as_logged
+from transom.simulation.output.as_logged import AS_LOGGED, as_logged, replay_error
 from transom.simulation.output.job_groups import groupings, mean_waits
 from transom.simulation.output.metrics import WEEK, Trim, summary
 from transom.simulation.output.sentences import answer
 from transom.traces.workload import Workload
 from transom.tune.figures import LOGGED, Figures, slowdowns
 from transom.tune.keep import Keep
-from transom.tune.tuning import Chosen, Terms
+from transom.tune.tuning import TODAY, Chosen, Terms
 
 JITTER = 60
 """By how much submissions of further replays are moved [s]."""
@@ -120,10 +120,11 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
         return Repetition(summary(schedule, trim=trim), mean_waits(schedule, groups, trim))
 
     beside_today = answer(
-        [terms.today, "The tuned policy"],
+        [_called(terms.today), "The tuned policy"],
         [own(before), own(after)],
         [[own(each[k]) for each in copies] for k in (0, 1)] if copies else (),
         JITTER,
+        replay_error(TODAY, simulate(test, TODAY), groups, trim) if terms.today == LOGGED else None,
     )
     rule = beside(chosen.rule)
     said = _sentences(len(test), today, tuned, rule, rules, noise, terms.keep)
@@ -191,9 +192,9 @@ def _sentences(
     if tuned.policy == today.policy:
         said = [f"Nothing was found that is better than {today.policy} and keeps to the conditions."]
     elif noise.better:
-        said = [f"Set {tuned.policy} instead of {today.policy}: {change}"]
+        said = [f"Set {tuned.policy} instead of {_called(today.policy)}: {change}"]
     else:
-        said = [f"Nothing beats {today.policy} by more than the noise; the best, {tuned.policy}: {change}"]
+        said = [f"Nothing beats {_called(today.policy)} by more than the noise; the best, {tuned.policy}: {change}"]
     said += [_kept(each, today, tuned) for each in keep]
     if tuned.train is not None and today.train is not None and tuned.policy != today.policy:
         before = tuned.train.bounded_slowdown / today.train.bounded_slowdown
@@ -215,6 +216,10 @@ def _sentences(
             f"{_number(best.test.bounded_slowdown)}: {then.bounded_slowdown / best.test.bounded_slowdown:.2f} of that."
         )
     return said
+
+
+def _called(policy: str) -> str:
+    return f"what is set today ({AS_LOGGED})" if policy == LOGGED else policy
 
 
 def _kept(keep: Keep, today: Beside, tuned: Beside) -> str:

@@ -148,7 +148,7 @@ def command(
         )
         return
     print_answer(told.sentences)
-    beside = "as logged" if today == LOGGED else today
+    beside = "the log" if today == LOGGED else today
     print_table(
         remarked(
             f"{workload.name}: tuned beside {beside} and fixed rules, {chosen.policies:,} policies tried", workload
