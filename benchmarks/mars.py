@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from transom.adapters.rlscheduler import RLScheduler
-from transom.adapters.rlscheduler_protocol import compare, parse_entries
+from transom.adapters.rules.rlscheduler import RLScheduler
+from transom.adapters.rules.rlscheduler_protocol import compare, parse_entries
 from transom.cli import run
 from transom.learned.checkpoints import load
 from transom.learned.mars.choosing import RULES

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from benchmarks.mars import SHARE, print_row
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.learned.mars.process import sequence_of
 from transom.learned.mars.rollouts import greedy
 from transom.learned.mars.settings import MarsTraining

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.traces.test_swf import line, write
-from transom.adapters.locked_reading import read_locked
+from transom.adapters.rules.locked_reading import read_locked
 from transom.errors import ModelError, SpecError, TraceError
 from transom.generate import fit_arrivals, generate_lublin
 from transom.generate.workload.workload_recipe import WorkloadRecipe

@@ -1,1 +1,1 @@
-"""Other people's systems and their rules."""
+"""Other people's simulators: their event rules, and policies plugged into them."""

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Ran
-from transom.adapters.locked_reading import read_locked
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.locked_reading import read_locked
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.simulation import simulate
 from transom.simulation.output.metrics import bounded_slowdown
 from transom.simulation.output.recording import read_details, read_schedule

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.errors import DocumentError, SpecError
 from transom.generate import generate_lublin
 from transom.learned.checkpoints import load, save

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.simulation.plain_replay import replay
 from tests.simulation.workloads import workloads
-from transom.adapters.locked_reading import read_locked
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.locked_reading import read_locked
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.errors import SpecError
 from transom.models import Cluster, Job
 from transom.simulation import make_policy, simulate

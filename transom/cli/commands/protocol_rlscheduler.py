@@ -13,7 +13,7 @@ from transom.cli.output.console import describe, note, number, print_json, print
 from transom.cli.output.learned_policies import RULES, ReferenceOption, card_lines, print_cards
 
 if TYPE_CHECKING:
-    from transom.adapters.rlscheduler import RLScheduler
+    from transom.adapters.rules.rlscheduler import RLScheduler
 
 
 Backfill = Literal["none", "easy"]
@@ -69,7 +69,7 @@ def command(
     picks one of the first 128 waiting jobs (priority rules: of all), which is locked until it starts. With --json, a
     line for each policy holds the means over the sequences and each sequence.
     """
-    from transom.adapters.rlscheduler_protocol import compare, parse_entries
+    from transom.adapters.rules.rlscheduler_protocol import compare, parse_entries
 
     stated = {"sequences": sequences, "length": length, "seed": seed, "first": first, "after": after}
     protocol, textbook = _rules(rules, {name: value for name, value in stated.items() if value is not None})
@@ -109,7 +109,7 @@ def _rules(text: str, stated: dict[str, Any]) -> tuple[RLScheduler, bool]:
     """The rules with the settings of options, and whether the textbook's events replace theirs."""
     from dataclasses import replace
 
-    from transom.adapters.rlscheduler import RLScheduler
+    from transom.adapters.rules.rlscheduler import RLScheduler
     from transom.errors import SpecError
     from transom.registry import parse
     from transom.simulation.event_rules import Textbook, parse_rules
@@ -128,7 +128,7 @@ def _rules(text: str, stated: dict[str, Any]) -> tuple[RLScheduler, bool]:
 
 def _print(title: str, lines: list[dict[str, Any]]) -> None:
     from transom._system.durations import column_unit
-    from transom.adapters.rlscheduler_protocol import SIGNED
+    from transom.adapters.rules.rlscheduler_protocol import SIGNED
     from transom.simulation.policies.clocks import clock_remarks
 
     sign, unit = column_unit((each["wait"] for each in lines), 2)

@@ -41,7 +41,7 @@ def kernel_command(
     """
     import numpy as np
 
-    from transom.adapters.rlscheduler import RLScheduler
+    from transom.adapters.rules.rlscheduler import RLScheduler
     from transom.learned.checkpoints import check_name, require
     from transom.learned.kernel.training import KernelTrainer
     from transom.learned.training.settings import training_command
@@ -154,7 +154,7 @@ def _read(
     """The first jobs of a trace by id; or the first tasks of some workflows, combined or not, and their classes."""
     import numpy as np
 
-    from transom.adapters.rlscheduler import RLScheduler
+    from transom.adapters.rules.rlscheduler import RLScheduler
 
     if holds_workflows(traces):
         from transom.learned.mars.classes import classes_of

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from transom._system.wording import digits
-from transom.adapters.locked_reading import read_locked
+from transom.adapters.rules.locked_reading import read_locked
 from transom.errors import SpecError
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Policy
@@ -36,7 +36,7 @@ class RLScheduler:
     seed : what they are drawn from, >= 0.
     backfill : whether jobs are backfilled while the picked one waits, under any policy; under ``RULE-easy`` they are.
     unasked : ids of jobs that ask for -1 s in the environment, with slashes between: those without a requested time
-        and a runtime in the log (:mod:`~transom.adapters.locked_reading` finds them).
+        and a runtime in the log (:mod:`~transom.adapters.rules.locked_reading` finds them).
     """
 
     name: ClassVar[str] = "rlscheduler"
@@ -97,7 +97,7 @@ class RLScheduler:
 
     def replay(self, workload: Workload, policy: Policy, report: Report) -> Outcome:
         """Replay a workload of jobs that ask for nodes alone, all of them as one sequence."""
-        from transom.adapters.locked_environment import replay_locked
+        from transom.adapters.rules.locked_environment import replay_locked
 
         easy = self.backfill == "easy" or (isinstance(policy, RulePolicy) and policy.backfilling == "easy")
         return replay_locked(workload, policy, self.sign == "published", self._unasked(), easy, report)
@@ -105,7 +105,7 @@ class RLScheduler:
     def arrivals(self, workload: Workload) -> IntArray:
         """The jobs as the environment takes them, for trainings, shape ``(jobs, 7)``: the columns of
         :attr:`~transom.simulation.locked.process.LockedState.jobs`."""
-        from transom.adapters.locked_environment import arrivals
+        from transom.adapters.rules.locked_environment import arrivals
 
         return arrivals(workload, self._unasked())
 
@@ -115,7 +115,7 @@ class RLScheduler:
         Raises
         ------
         SpecError : the rules say already which jobs do.
-        ModelError, TraceError : as of :func:`~transom.adapters.locked_reading.read_locked`.
+        ModelError, TraceError : as of :func:`~transom.adapters.rules.locked_reading.read_locked`.
         """
         if self.unasked:
             raise SpecError("rlscheduler: which jobs ask for no time is found in the trace")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.simulation.test_engine import KEYS
 from tests.simulation.workloads import workloads
-from transom.adapters.cqsim import CqSim
+from transom.adapters.rules.cqsim import CqSim
 from transom.errors import SpecError
 from transom.models import Cluster, FatTree, Job
 from transom.simulation import RulePolicy, make_policy, simulate

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.bench.score.limits import median_limits
 from transom.errors import SpecError
 from transom.registry import labelled_apart
@@ -115,7 +115,7 @@ def compare(
     Parameters
     ----------
     entries : the policies.
-    workload, rules : what :meth:`~transom.adapters.rlscheduler.RLScheduler.read` gave.
+    workload, rules : what :meth:`~transom.adapters.rules.rlscheduler.RLScheduler.read` gave.
     textbook : replay under the textbook's events.
     report : called with the label of the policy after every sequence.
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transom.adapters.locked_picks import picked
+from transom.adapters.rules.locked_picks import picked
 from transom.heuristics.priority_rules import LogRule, PriorityRule
 from transom.models import JobTable
 from transom.models.arrays import FloatArray, IntArray

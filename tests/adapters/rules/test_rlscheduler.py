@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.workloads import workloads
-from transom.adapters.locked_reading import LockedTrace, read_locked
-from transom.adapters.rlscheduler import RLScheduler
+from transom.adapters.rules.locked_reading import LockedTrace, read_locked
+from transom.adapters.rules.rlscheduler import RLScheduler
 from transom.errors import PolicyError, SpecError
 from transom.generate import generate_lublin
 from transom.models import Cluster, Job, Window

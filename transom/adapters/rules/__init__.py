@@ -1,0 +1,1 @@
+"""Event rules of published programs, for cross-checks of their figures."""
