@@ -65,6 +65,29 @@ def test_sentences_table_and_picture(transom: Callable[..., Ran], trace: Path) -
     assert (trace.parent / "tuned.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_policy_is_the_same_whatever_the_test_part_holds(transom: Callable[..., Ran], trace: Path) -> None:
+    first = json.loads(tune(transom, trace, "--no-figures", "--json").out)
+    tuned = trace.parent / "tuned.toml"
+    before = tuned.read_bytes()
+    lines = trace.read_text().splitlines()
+    header = sum(line.startswith(";") for line in lines)
+    for k, line in enumerate(lines[header + 200 :], header + 200):  # the second half
+        job, submit, *others = line.split()
+        others[1] = str(int(others[1]) // 2 + k % 97 + 1)  # runtime
+        lines[k] = " ".join([job, str(int(submit) * 2 + 10_000), *others])
+    other = trace.parent / "altered" / trace.name
+    other.parent.mkdir()
+    other.write_text("\n".join(lines) + "\n")
+    tuned.unlink()
+    (trace.parent / "tuned.toml.evaluations.jsonl").unlink()
+    done = tune(transom, other, "--no-figures", "-o", tuned, "--space", trace.parent / "space.toml", "--json")
+    assert done.status == 0, done.err
+    assert tuned.read_bytes() == before
+    second = json.loads(done.out)
+    assert second["tuned"]["train"] == first["tuned"]["train"]
+    assert second["tuned"]["test"] != first["tuned"]["test"]
+
+
 def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> None:
     first, second = (tune(transom, trace, "--no-figures") for _ in range(2))
     assert first.out == second.out
