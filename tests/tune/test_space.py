@@ -10,6 +10,7 @@ import pytest
 from transom.errors import DocumentError, SpecError
 from transom.simulation.policies.by_name import make_policy
 from transom.tune.keep import parse_keep
+from transom.tune.objectives import parse_objectives
 from transom.tune.space import Range, read_space, units_of
 
 pytestmark = pytest.mark.fast
@@ -65,7 +66,38 @@ def test_a_missing_space_is_refused(tmp_path: Path) -> None:
         read_space(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("text", ["", "max_wait", "max_wait < 1", "wait <= x", "wait <= 0", "jobs <= 1", "wait <= inf"])
+@pytest.mark.parametrize(
+    "text", ["", "max_wait", "max_wait < 1", "wait <= x", "wait <= 0", "wait <= inf", "wait[] <= 1", "wait[a <= 1"]
+)
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(SpecError, match="--keep: expected FIGURE <= FACTOR"):
         parse_keep(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("jobs <= 1", "--keep: jobs is no figure of which less is better"),
+        ("utilisation <= 1", "--keep: utilisation is no figure of which less is better"),
+        ("max_wai <= 1", "--keep: unknown metric 'max_wai'; did you mean 'max_wait'"),
+    ],
+)
+def test_a_condition_needs_a_figure_of_which_less_is_better(text: str, says: str) -> None:
+    with pytest.raises(SpecError) as told:
+        parse_keep(text)
+    assert says in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["wait", "max_wait", "p95_wait", "makespan"], "--objective: one to 3, got 4"),
+        (["wait", "mean_wait"], "--objective: name each metric once"),
+        (["jobs"], "--objective jobs: neither less nor more of it is better"),
+        (["slowdwn"], "--objective: unknown metric 'slowdwn'"),
+    ],
+)
+def test_what_is_no_objective_is_refused(names: list[str], says: str) -> None:
+    with pytest.raises(SpecError) as told:
+        parse_objectives(names)
+    assert says in str(told.value)

@@ -12,12 +12,14 @@ import pytest
 from transom.errors import DocumentError, SpecError
 from transom.models import Cluster, Job, JobTable
 from transom.simulation import simulate
+from transom.simulation.output.metrics import summary
 from transom.traces import Workload
 from transom.tune import Terms, choose, judge, read_space, split, tuned, write_tuned
 from transom.tune.figures import LOGGED, figures
-from transom.tune.keep import Keep
+from transom.tune.keep import Keep, parse_conditions
+from transom.tune.objectives import Objective, parse_objectives
 from transom.tune.outcome import Outcome, outcome
-from transom.tune.tuning import Chosen, fixed_rules, parse_conditions
+from transom.tune.tuning import Chosen, fixed_rules
 
 KEEP = [Keep("max_wait", 1.5)]
 SPACE = """
@@ -154,7 +156,73 @@ def test_parts_that_cannot_be_are_refused(share: float) -> None:
 
 def test_a_figure_has_one_condition() -> None:
     with pytest.raises(SpecError, match="one condition for each figure"):
-        parse_conditions(["wait <= 1", "wait <= 2"])
+        parse_conditions(["wait <= 1", "mean_wait <= 2"], trace())
+
+
+def test_a_condition_on_a_group_is_kept_there(tmp_path: Path, space: Path) -> None:
+    workload = replace(trace(3), origin=replace(trace(3).origin, group=np.arange(300) % 2, groups={0: "art", 1: "bio"}))
+    tuning = split(workload, 0.5).tuning
+    keep = parse_conditions(["max_wait[8-15] <= 1.15", "wait[bio] <= 1"], tuning)
+    assert list(map(str, keep)) == ["max_wait[size 8-15 nodes] <= 1.15", "mean_wait[group bio] <= 1"]
+    chosen = choose(tuning, terms(space, keep=keep), tmp_path / "journal")
+    before, after = (simulate(tuning, policy).wait for policy in ("fcfs-easy", chosen.policy))
+    wide, bio = tuning.jobs.nodes >= 8, np.arange(150) % 2 == 1
+    assert after[wide].max() <= 1.15 * before[wide].max()
+    assert after[bio].mean() <= before[bio].mean()
+    assert after.mean() < before.mean()
+    with pytest.raises(SpecError, match="--keep: unknown group of jobs 'chemistry'"):
+        parse_conditions(["wait[chemistry] <= 1"], tuning)
+    # Where nothing better is found that keeps to a condition, today's policy does.
+    strict = parse_conditions(["max_wait[8-15] <= 1.1"], tuning)
+    chosen = choose(tuning, terms(space, keep=strict), tmp_path / "journal")
+    assert simulate(tuning, chosen.policy).wait[wide].max() <= 1.1 * before[wide].max()
+
+
+def test_groups_of_one_name_are_told_apart() -> None:
+    both = {0: "gpu", 1: "cpu"}
+    half = np.arange(300) % 2
+    origin = replace(trace().origin, group=half, groups=both, partition=half, names=both)
+    workload = replace(trace(), origin=origin)
+    with pytest.raises(SpecError, match="'gpu' may be partition gpu or group gpu"):
+        parse_conditions(["wait[gpu] <= 1"], workload)
+    assert str(*parse_conditions(["wait[group gpu] <= 1"], workload)) == "mean_wait[group gpu] <= 1"
+
+
+@pytest.mark.parametrize("names", [["p95_wait"], ["mean_wait", "utilisation", "makespan"]])
+def test_any_metrics_are_tuned_for(tmp_path: Path, space: Path, names: list[str]) -> None:
+    about = terms(space, objectives=parse_objectives(names))
+    chosen, told = judged(trace(3), about, tmp_path)
+    tuning = split(trace(3), 0.5).tuning
+    first = {policy: summary(simulate(tuning, policy))[names[0]] for policy in (chosen.policy, "fcfs-easy")}
+    assert first[chosen.policy] < first["fcfs-easy"]
+    found = chosen.train[chosen.policy]
+    assert found is not None
+    assert Objective(names[0]).value(found) == first[chosen.policy]
+    for one in chosen.front:
+        for other in chosen.train.values():
+            values = [(each.value(other), each.value(chosen.train[one])) for each in about.objectives]
+            assert any(a > b for a, b in values) or all(a == b for a, b in values)
+    assert names[0].replace("_", " ") in told.sentences[0]
+    assert (told.noise.weeks is None) == (names == ["p95_wait"])
+
+
+def test_an_objective_that_the_trace_does_not_have_is_refused(tmp_path: Path, space: Path) -> None:
+    about = terms(space, objectives=parse_objectives(["mean_hop_cost"]))
+    with pytest.raises(SpecError, match="mean_hop_cost is not known of --today fcfs-easy"):
+        choose(split(trace(), 0.5).tuning, about, tmp_path / "journal")
+
+
+def test_further_figures_of_the_log(tmp_path: Path) -> None:
+    workload = trace()
+    started = simulate(workload, "fcfs").start.copy()
+    started[::7] = -1  # not known
+    logged = replace(workload, origin=replace(workload.origin, started=started))
+    waits = (started - workload.jobs.submit)[started >= 0]
+    wide = (started - workload.jobs.submit)[(started >= 0) & (workload.jobs.nodes >= 8)]
+    found = figures(logged, LOGGED, names=["p95_wait", "max_wait[size 8-15 nodes]", "mean_hop_cost"])
+    assert found.further == {
+        "p95_wait": pytest.approx(np.quantile(waits, 0.95)), "max_wait[size 8-15 nodes]": wide.max()
+    }  # fmt: skip
 
 
 def test_a_file_states_the_policy(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ search with the same seed goes the same way again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -72,7 +72,9 @@ class Evaluator:
 
 
 @contextmanager
-def evaluator(parts: Mapping[str, Workload], journal: Path, workers: int, seed: int) -> Iterator[Evaluator]:
+def evaluator(
+    parts: Mapping[str, Workload], journal: Path, workers: int, seed: int, names: Sequence[str] = ()
+) -> Iterator[Evaluator]:
     """What evaluates policies on parts of a trace.
 
     Parameters
@@ -81,12 +83,13 @@ def evaluator(parts: Mapping[str, Workload], journal: Path, workers: int, seed: 
     journal : the file that keeps the figures.
     workers : processes.
     seed : of policies that draw random numbers: the same for all.
+    names : of further figures.
 
     Raises
     ------
     DocumentError : the journal cannot be read or written.
     """
-    state = blake2b(f"{source_digest()} {seed}".encode(), digest_size=8)
+    state = blake2b(" ".join([source_digest(), str(seed), *names]).encode(), digest_size=8)
     for name, part in parts.items():
         started = part.origin.started
         state.update(f"{name} {part.digest()}".encode() + (b"" if started is None else started.tobytes()))
@@ -97,7 +100,7 @@ def evaluator(parts: Mapping[str, Workload], journal: Path, workers: int, seed: 
     except OSError as error:
         raise DocumentError(f"{journal}: cannot be written: {error.strerror}") from None
     try:
-        with process_pool(workers, _evaluate, "policy", _prepare, (dict(parts), seed)) as answers:
+        with process_pool(workers, _evaluate, "policy", _prepare, (dict(parts), seed, tuple(names))) as answers:
             yield Evaluator(answers, lines, card, known)
     finally:
         lines.close()
@@ -119,18 +122,19 @@ def _read(path: Path, card: str) -> dict[Asked, Figures | None]:
 
 _parts: dict[str, Workload] = {}
 _seed = 0
+_names: tuple[str, ...] = ()
 
 
-def _prepare(parts: dict[str, Workload], seed: int) -> None:
-    global _seed
+def _prepare(parts: dict[str, Workload], seed: int, names: tuple[str, ...]) -> None:
+    global _seed, _names
     _parts.clear()
     _parts.update(parts)
-    _seed = seed
+    _seed, _names = seed, names
 
 
 def _evaluate(asked: Asked) -> tuple[Asked, Figures | None]:
     policy, part = asked
     try:
-        return asked, figures(_parts[part], policy, _seed)
+        return asked, figures(_parts[part], policy, _seed, _names)
     except PolicyError:
         return asked, None

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from transom._system.durations import times
 from transom._system.wording import counted
-from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.rng import stream
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.engine import simulate
 from transom.simulation.output.answer import Repetition
 from transom.simulation.output.as_logged import AS_LOGGED, as_logged, replay_error
 from transom.simulation.output.job_groups import groupings, mean_waits
-from transom.simulation.output.metrics import WEEK, Trim, summary
+from transom.simulation.output.metrics import (
+    WEEK,
+    Trim,
+    bounded_slowdown,
+    per_processor_slowdown,
+    response,
+    slowdown,
+    summary,
+    wait,
+)
 from transom.simulation.output.sentences import answer
 from transom.traces.workload import Workload
-from transom.tune.figures import LOGGED, Figures, slowdowns
+from transom.tune.figures import FIGURES, LOGGED, Figures
 from transom.tune.keep import Keep
+from transom.tune.objectives import Objective
 from transom.tune.tuning import TODAY, Chosen, Terms
 
 JITTER = 60
@@ -33,6 +45,9 @@ _DRAWS = 2000
 _FEWEST = 8  # weeks of a test part
 _LIMITS = (2.5, 97.5)  # percentiles of 95 % intervals
 
+ALWAYS = tuple(map(Objective, FIGURES.values()))
+"""Figures that are stated whatever is tuned for."""
+
 
 class Beside(NamedTuple):
     """A policy on both parts, None where jobs would never start."""
@@ -44,24 +59,27 @@ class Beside(NamedTuple):
     def document(self) -> dict[str, Any]:
         """The same in JSON's terms."""
         parts = {"train": self.train, "test": self.test}
-        return {"policy": self.policy} | {name: None if of is None else of._asdict() for name, of in parts.items()}
+        return {"policy": self.policy} | {name: None if of is None else of.document() for name, of in parts.items()}
 
 
 class Noise(NamedTuple):
-    """The tuned policy's mean bounded slowdown over today's on the test part, and how far chance may move it.
+    """The tuned policy's first objective over today's on the test part, and how far chance may move it.
 
-    ``weeks`` are the limits of a 95 % interval over weeks that are drawn again, or eighths of a part that is shorter;
-    ``copies`` are the lowest and the highest of replays with moved submissions, None where today's is the log.
+    ``weeks`` are the limits of a 95 % interval over weeks that are drawn again, or eighths of a part that is shorter,
+    None where the objective is no mean over jobs; ``copies`` are the lowest and the highest of replays with moved
+    submissions, None where today's is the log. ``more`` says whether more of the objective is better.
     """
 
     ratio: float
-    weeks: tuple[float, float]
+    weeks: tuple[float, float] | None
     copies: tuple[float, float] | None
+    more: bool = False
 
     @property
     def better(self) -> bool:
         """Whether the tuned policy is ahead whatever is drawn."""
-        return self.weeks[1] < 1 and (self.copies is None or self.copies[1] < 1)
+        seen = [self.ratio, *(self.weeks or ()), *(self.copies or ())]  # NaN is not ahead
+        return all(each > 1 if self.more else each < 1 for each in seen)
 
 
 class Outcome(NamedTuple):
@@ -74,6 +92,7 @@ class Outcome(NamedTuple):
     noise: Noise
     front: list[Beside]
     sentences: list[str]
+    objectives: Sequence[Objective]
 
     def document(self) -> dict[str, Any]:
         """The same in JSON's terms."""
@@ -84,6 +103,7 @@ class Outcome(NamedTuple):
             "best_rule_on_train": self.rule.document(),
             "front": [each.document() for each in self.front],
             "noise": self.noise._asdict(),
+            "objectives": [each.name for each in self.objectives],
             "sentences": self.sentences,
         }
 
@@ -106,15 +126,16 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
     before, after = _schedules(test, terms, chosen.policy)
     started = test.origin.started if terms.today == LOGGED else None
     counts = np.ones(len(test), np.bool_) if started is None else started >= 0
+    trim, first = Trim(among=counts), terms.objectives[0]
     copies = [] if terms.today == LOGGED else [_schedules(copy, terms, chosen.policy) for copy in _copies(test, terms)]
-    moved = [_ratio(*each, counts) for each in copies]
+    moved = [ratio for each in copies if not isnan(ratio := _ratio(first, *each, trim))]
     noise = Noise(
-        _ratio(before, after, counts),
-        _over_weeks(before, after, counts, terms.seed),
+        _ratio(first, before, after, trim),
+        _over_weeks(first, before, after, counts, terms.seed),
         (min(moved), max(moved)) if moved else None,
+        first.sign < 0,
     )
     groups = groupings(test.jobs, test.runtime, test.cluster, test.origin)
-    trim = Trim(among=counts)
 
     def own(schedule: Schedule) -> Repetition:
         return Repetition(summary(schedule, trim=trim), mean_waits(schedule, groups, trim))
@@ -127,9 +148,9 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
         replay_error(TODAY, simulate(test, TODAY), groups, trim) if terms.today == LOGGED else None,
     )
     rule = beside(chosen.rule)
-    said = _sentences(len(test), today, tuned, rule, rules, noise, terms.keep)
+    said = _sentences(len(test), today, tuned, rule, rules, noise, terms)
     front = [beside(policy) for policy in chosen.front]
-    return Outcome(today, rules, tuned, rule, noise, front, [*said, *beside_today.sentences])
+    return Outcome(today, rules, tuned, rule, noise, front, [*said, *beside_today.sentences], terms.objectives)
 
 
 def _copies(test: Workload, terms: Terms) -> list[Workload]:
@@ -146,22 +167,37 @@ def _schedules(test: Workload, terms: Terms, policy: str) -> tuple[Schedule, Sch
     return logged.schedule, after
 
 
-def _of_jobs(schedule: Schedule, counts: BoolArray) -> FloatArray:
-    return slowdowns(schedule.wait[counts], schedule.runtime[counts])
+_OF_JOBS = {
+    "mean_wait": wait,
+    "mean_response": response,
+    "mean_slowdown": slowdown,
+    "mean_bounded_slowdown": bounded_slowdown,
+    "mean_per_processor_slowdown": per_processor_slowdown,
+}
+"""Metrics that are means over jobs."""
 
 
-def _ratio(before: Schedule, after: Schedule, counts: BoolArray) -> float:
-    return float(_of_jobs(after, counts).mean() / _of_jobs(before, counts).mean())
+def _ratio(objective: Objective, before: Schedule, after: Schedule, trim: Trim) -> float:
+    """The objective over today's; NaN where one of them is not known or today's is 0."""
+    old, new = (summary(each, trim=trim).get(objective.full, nan) for each in (before, after))
+    return new / old if old else nan
 
 
-def _over_weeks(before: Schedule, after: Schedule, counts: BoolArray, seed: int) -> tuple[float, float]:
+def _over_weeks(
+    objective: Objective, before: Schedule, after: Schedule, counts: BoolArray, seed: int
+) -> tuple[float, float] | None:
     """The limits of the ratio when weeks of submissions are drawn again; shorter stretches where there are few."""
+    if (of_jobs := _OF_JOBS.get(objective.full)) is None:
+        return None
     submit = before.jobs.submit[counts]
     stretch = min(WEEK, int(submit[-1] - submit[0]) // _FEWEST + 1)
     _, of = np.unique((submit - submit[0]) // stretch, return_inverse=True)
-    sums = np.array([np.bincount(of, _of_jobs(each, counts)) for each in (before, after)])
+    sums = np.array([np.bincount(of, of_jobs(each)[counts]) for each in (before, after)])
     drawn: IntArray = stream(seed, "weeks").integers(sums.shape[1], size=(_DRAWS, sums.shape[1]))
-    ratios = sums[1][drawn].sum(axis=1) / sums[0][drawn].sum(axis=1)
+    below = sums[0][drawn].sum(axis=1)
+    ratios = sums[1][drawn].sum(axis=1)[below > 0] / below[below > 0]
+    if not len(ratios):
+        return None
     low, high = np.percentile(ratios, _LIMITS)
     return float(low), float(high)
 
@@ -173,21 +209,28 @@ def _sentences(
     rule: Beside,
     rules: Sequence[Beside],
     noise: Noise,
-    keep: Sequence[Keep],
+    terms: Terms,
 ) -> list[str]:
     now, then = today.test, tuned.test
     if now is None or then is None:
         stuck = today if now is None else tuned
         return [f"Under {stuck.policy} jobs of the test part would never start: nothing can be recommended."]
-    chance = f"over weeks drawn again, 95 % of the ratios lie between {noise.weeks[0]:.2f} and {noise.weeks[1]:.2f}"
+    first = terms.objectives[0]
+    chance = []
+    if noise.weeks is not None:
+        low, high = noise.weeks
+        chance.append(f"over weeks drawn again, 95 % of the ratios lie between {low:.2f} and {high:.2f}")
     if noise.copies is not None:
         low, high = noise.copies
-        chance += f", over {REPEATS} replays with moved submissions between {low:.2f} and {high:.2f}"
+        chance.append(f"over {REPEATS} replays with moved submissions between {low:.2f} and {high:.2f}")
+    others = [each for each in (*terms.objectives, *ALWAYS) if each != first]
+    if not isnan(noise.ratio):
+        chance = [f"{noise.ratio:.2f} times today's", *([", ".join(chance)] if chance else [])]
+    said_chance = f" ({'; '.join(chance)})" if chance else ""
     change = (
-        f"on the {counted(jobs, 'job')} that tuning never saw, mean bounded slowdown {_number(then.bounded_slowdown)} "
-        f"instead of {_number(now.bounded_slowdown)} ({noise.ratio:.2f} times today's; {chance}), mean wait "
-        f"{' instead of '.join(times(then.wait, now.wait))}, longest wait "
-        f"{' instead of '.join(times(then.max_wait, now.max_wait))}."
+        f"on the {counted(jobs, 'job')} that tuning never saw, {_instead(first, then, now)}"
+        f"{said_chance}, "
+        f"{', '.join(_instead(each, then, now) for each in dict.fromkeys(others))}."
     )
     if tuned.policy == today.policy:
         said = [f"Nothing was found that is better than {today.policy} and keeps to the conditions."]
@@ -195,27 +238,31 @@ def _sentences(
         said = [f"Set {tuned.policy} instead of {_called(today.policy)}: {change}"]
     else:
         said = [f"Nothing beats {_called(today.policy)} by more than the noise; the best, {tuned.policy}: {change}"]
-    said += [_kept(each, today, tuned) for each in keep]
+    said += [_kept(each, today, tuned) for each in terms.keep]
     if tuned.train is not None and today.train is not None and tuned.policy != today.policy:
-        before = tuned.train.bounded_slowdown / today.train.bounded_slowdown
+        before = math.exp(first.sign * first.change(tuned.train, today.train))
         said.append(
-            f"On the part that it was tuned on, its slowdown was {before:.2f} times today's; on the other one it is "
-            f"{noise.ratio:.2f} times."
+            f"On the part that it was tuned on, its {first.words} was {before:.2f} times today's; on the other one it "
+            f"is {math.exp(first.sign * first.change(then, now)):.2f} times."
         )
     if rule.test is not None:
         said.append(
-            f"The fixed rule that was best on the tuning part, {rule.policy}, has a slowdown of "
-            f"{_number(rule.test.bounded_slowdown)} there and a longest wait of {times(rule.test.max_wait)[0]}."
+            f"The fixed rule that was best on the tuning part, {rule.policy}, has a {first.words} of "
+            f"{first.text(rule.test)[0]} there and a longest wait of {times(rule.test.max_wait)[0]}."
         )
     near = [each for each in rules if each.test is not None and each.test.max_wait <= 2 * now.max_wait]
     if near:
-        best = min(near, key=lambda each: each.test.bounded_slowdown if each.test else float("inf"))
+        best = min(near, key=lambda each: first.value(each.test))
         assert best.test is not None
         said.append(
             f"In hindsight the best fixed rule whose longest wait is at most twice today's is {best.policy}, with "
-            f"{_number(best.test.bounded_slowdown)}: {then.bounded_slowdown / best.test.bounded_slowdown:.2f} of that."
+            f"{first.text(best.test)[0]}: {math.exp(first.sign * first.change(then, best.test)):.2f} of that."
         )
     return said
+
+
+def _instead(objective: Objective, then: Figures, now: Figures) -> str:
+    return f"{objective.words} {' instead of '.join(objective.text(then, now))}"
 
 
 def _called(policy: str) -> str:
@@ -228,7 +275,3 @@ def _kept(keep: Keep, today: Beside, tuned: Beside) -> str:
         for of, now in ((tuned.train, today.train), (tuned.test, today.test))
     ]
     return f"{keep}: {ratios[0]} times today's on the tuning part, and {ratios[1]} times on the test part."
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}"

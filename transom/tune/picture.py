@@ -1,13 +1,16 @@
-"""The front of tuning as a picture: slowdown beside the longest wait, on both parts, every fixed rule on it.
+"""The front of tuning as a picture: the first two objectives, on both parts, every fixed rule on it.
 
 Fixed rules that no other one beats in both have their names beside them.
 """
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from transom.plot.style import heading, new_figure, shortened, styled
+from transom.tune.figures import Figures
+from transom.tune.objectives import DEFAULT, Objective, floor_of, metric_of
 from transom.tune.outcome import Beside, Outcome
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ _HOUR = 3600
 
 @styled
 def front_picture(outcome: Outcome) -> Figure:
-    """Mean bounded slowdown and longest wait of policies on the tuning part and on the test part.
+    """The first two objectives of policies on the tuning part and on the test part.
 
     Parameters
     ----------
@@ -32,10 +35,22 @@ def front_picture(outcome: Outcome) -> Figure:
     return figure
 
 
+def _placed(objective: Objective, of: Figures) -> float:
+    value = max(of.get(objective.name), floor_of(objective.name))
+    return value / _HOUR if metric_of(objective.name).unit == "s" else value
+
+
+def _label(objective: Objective) -> str:
+    return f"{objective.words} [h]" if metric_of(objective.name).unit == "s" else objective.words
+
+
 def _panel(axes: Axes, outcome: Outcome, part: str) -> None:
+    up, across, *_ = dict.fromkeys((*outcome.objectives, *DEFAULT))
+
     def at(each: Beside) -> tuple[float, float] | None:
         of = each.train if part == "train" else each.test
-        return None if of is None else (max(of.max_wait, 1.0) / _HOUR, of.bounded_slowdown)
+        place = None if of is None else tuple(_placed(axis, of) for axis in (across, up))
+        return None if place is None or any(map(isnan, place)) else (place[0], place[1])
 
     front = sorted(place for each in outcome.front if (place := at(each)) is not None)
     axes.plot(
@@ -59,6 +74,6 @@ def _panel(axes: Axes, outcome: Outcome, part: str) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter("")
-    axes.set_xlabel("longest wait [h]")
-    axes.set_ylabel("mean bounded slowdown")
+    axes.set_xlabel(_label(across))
+    axes.set_ylabel(_label(up))
     axes.legend(fontsize=5)

@@ -1,14 +1,14 @@
 """The search: generations of policies, of which the better ones are compared on more and more parts of the trace.
 
-NSGA-II (``pymoo``) looks in every family for low slowdowns beside low waits, so that it comes from both sides to what
-has to be kept; CMA-ES (``cma``) then starts from the best policy so far. A generation is replayed on one slice first,
-the better third of it on all slices, and the better third of that on the whole tuning part and its variants. All see
-the same jobs, and each figure is relative to that of today's policy on the same part.
+NSGA-II (``pymoo``) looks in every family for all objectives at once, such as low slowdowns beside low waits, so that
+it comes from both sides to what has to be kept; CMA-ES (``cma``) then starts from the best policy so far. A
+generation is replayed on one slice first, the better third of it on all slices, and the better third of that on the
+whole tuning part and its variants. All see the same jobs, and each figure is relative to that of today's policy on
+the same part.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from transom.rng import stream
 from transom.tune.evaluation import Evaluator
 from transom.tune.figures import Figures
 from transom.tune.keep import Keep
+from transom.tune.objectives import Objective
 from transom.tune.space import Family
 from transom.tune.split import SLICE, WHOLE
 
@@ -32,21 +33,19 @@ _WORST = 1e6  # the value of a policy under which jobs wait for ever
 class Score(NamedTuple):
     """What is known of a policy, less is better.
 
-    ``parts`` counts where it was replayed. ``slowdown`` is the mean logarithm of bounded slowdowns over today's there,
-    where all slices count as one part, and ``wait`` the same of the longest waits. ``excess`` says by how much it
-    exceeds what has to be kept, 0 if it does not.
+    ``parts`` counts where it was replayed. ``values`` are the mean logarithms of the objectives over today's there,
+    where all slices count as one part. ``excess`` says by how much it exceeds what has to be kept, 0 if it does not.
     """
 
     policy: str
     parts: int
-    slowdown: float
-    wait: float
+    values: tuple[float, ...]
     excess: float
 
     @property
     def order(self) -> tuple[float, float]:
-        """The better comes first: what keeps to the conditions, and then by slowdown."""
-        return self.excess, self.slowdown
+        """The better comes first: what keeps to the conditions, and then by the first objective."""
+        return self.excess, self.values[0]
 
 
 class Race:
@@ -59,6 +58,7 @@ class Race:
         the whole tuning part, where alone conditions are judged in the end.
     today : the current policy.
     keep : what has to be kept.
+    objectives : what is tuned for.
     done : whether to stop: what is left of a generation is then not replayed on further parts.
     """
 
@@ -68,9 +68,11 @@ class Race:
         rungs: Sequence[Sequence[str]],
         today: dict[str, Figures],
         keep: Sequence[Keep],
+        objectives: Sequence[Objective],
         done: Callable[[], bool],
     ) -> None:
         self._evaluate, self._rungs, self._today, self._keep, self._done = evaluate, rungs, today, keep, done
+        self.objectives = objectives
         self.scores: dict[str, Score] = {}
         self.whole = sum(map(len, rungs))
 
@@ -81,7 +83,8 @@ class Race:
             seen += rung
             found = self._evaluate((policy, part) for policy in alive for part in seen)
             for policy in alive:
-                self.scores[policy] = self._score(policy, {part: found[policy, part] for part in seen})
+                if policy not in self.scores or self.scores[policy].parts <= len(seen):  # more is known from before
+                    self.scores[policy] = self._score(policy, {part: found[policy, part] for part in seen})
             if not all_parts:
                 alive = sorted(alive, key=lambda each: self.scores[each].order)[: -(-len(alive) // _KEPT)]
                 if self._done():
@@ -100,7 +103,7 @@ class Race:
     def _score(self, policy: str, found: dict[str, Figures | None]) -> Score:
         ended = {part: of for part, of in found.items() if of is not None}
         if len(ended) < len(found):
-            return Score(policy, len(found), _WORST, _WORST, _WORST)
+            return Score(policy, len(found), (_WORST,) * len(self.objectives), _WORST)
         pairs = {part: (of, self._today[part]) for part, of in ended.items()}
         # What a slice cannot tell is left to the whole: its days need not be those on which jobs wait longest.
         judged = [pairs[WHOLE]] if WHOLE in pairs else [*pairs.values()]
@@ -110,11 +113,11 @@ class Race:
         return Score(
             policy,
             len(found),
-            _mean({part: math.log(of.bounded_slowdown / now.bounded_slowdown) for part, (of, now) in pairs.items()}),
-            _mean(
-                {part: math.log(max(of.max_wait, 1.0) / max(now.max_wait, 1.0)) for part, (of, now) in pairs.items()}
+            tuple(
+                min(_WORST, _mean({part: each.change(of, now) for part, (of, now) in pairs.items()}))
+                for each in self.objectives
             ),
-            max(0.0, excess),
+            min(_WORST, max(0.0, excess)),
         )
 
 
@@ -145,7 +148,8 @@ def search(
     race.enter([family.spec([], units) for family in families if not family.ranges], all_parts=True)
     families = [family for family in families if family.ranges]
     searches = [
-        _Nsga(len(family.ranges), family.population, stream(seed, "nsga", k)) for k, family in enumerate(families)
+        _Nsga(len(family.ranges), len(race.objectives), family.population, stream(seed, "nsga", k))
+        for k, family in enumerate(families)
     ]
     found: dict[str, tuple[Family, FloatArray]] = {}
     generation = 0
@@ -194,7 +198,7 @@ class _Climb:
     def tell(self, scores: Sequence[Score]) -> None:
         """Take in how good they are."""
         # Steps of whole orders keep the conditions first, whatever the slowdown.
-        self._search.tell(self._rows, [each.slowdown + 10 * min(each.excess, 1e3) for each in scores])
+        self._search.tell(self._rows, [each.values[0] + 10 * min(each.excess, 1e3) for each in scores])
 
     def finished(self) -> bool:
         """Whether it has come to its end."""
@@ -204,14 +208,14 @@ class _Climb:
 class _Nsga:
     """NSGA-II within the ranges of a family."""
 
-    def __init__(self, genes: int, population: int, rng: np.random.Generator) -> None:
+    def __init__(self, genes: int, objectives: int, population: int, rng: np.random.Generator) -> None:
         import_pymoo()
         from pymoo.algorithms.moo.nsga2 import NSGA2
         from pymoo.core.problem import Problem
         from pymoo.core.termination import NoTermination
 
         self._algorithm = NSGA2(pop_size=population)
-        problem = Problem(n_var=genes, n_obj=2, n_ieq_constr=1, xl=0.0, xu=1.0)
+        problem = Problem(n_var=genes, n_obj=objectives, n_ieq_constr=1, xl=0.0, xu=1.0)
         seed = int(rng.integers(2**31))
         self._algorithm.setup(problem, termination=NoTermination(), seed=seed, verbose=False)
         self._asked: Any = None
@@ -223,7 +227,7 @@ class _Nsga:
 
     def tell(self, scores: Sequence[Score]) -> None:
         """Take in how good they are."""
-        self._asked.set("F", np.array([[each.slowdown, each.wait] for each in scores]))
+        self._asked.set("F", np.array([each.values for each in scores]))
         self._asked.set("G", np.array([[each.excess] for each in scores]))
         for each in self._asked:
             each.evaluated.update({"F", "G"})

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transom import registry
 from transom.errors import SpecError
 from transom.simulation.policies.by_name import make_policy
 from transom.traces.workload import Workload
 from transom.tune.evaluation import Evaluator, evaluator
-from transom.tune.figures import LOGGED, Figures
-from transom.tune.keep import Keep, parse_keep
+from transom.tune.figures import FIGURES, LOGGED, Figures
+from transom.tune.keep import Keep
+from transom.tune.objectives import DEFAULT, Objective
 from transom.tune.search import Race, Score, search
 from transom.tune.space import Family, units_of
 from transom.tune.split import WHOLE, Split, parts, rungs
@@ -40,6 +42,7 @@ class Terms(NamedTuple):
     seed : of all draws.
     workers : processes.
     rules : whether fixed rules may be chosen, which else only stand beside.
+    objectives : what is tuned for; the first decides among policies that keep to the conditions.
     """
 
     today: str
@@ -50,6 +53,13 @@ class Terms(NamedTuple):
     seed: int = 0
     workers: int = 1
     rules: bool = True
+    objectives: Sequence[Objective] = DEFAULT
+
+    @property
+    def further(self) -> list[str]:
+        """The figures that they need beside those that are always known."""
+        named = [each.name for each in self.objectives] + [each.figure for each in self.keep]
+        return [name for name in dict.fromkeys(named) if name not in FIGURES.values()]
 
 
 class Chosen(NamedTuple):
@@ -59,7 +69,7 @@ class Chosen(NamedTuple):
     ----------
     policy : the specification.
     today : figures of today's policy on the tuning part.
-    front : policies that no other one beats in both slowdown and longest wait, on the tuning part.
+    front : policies that no other one beats in all objectives, on the tuning part.
     rule : the fixed rule that was best on the tuning part and keeps to the conditions, or the best of all if none does.
     policies, replays : how many were evaluated; ``resumed`` of these replays were known from before.
     """
@@ -71,19 +81,6 @@ class Chosen(NamedTuple):
     policies: int
     replays: int
     resumed: int
-
-
-def parse_conditions(texts: Sequence[str]) -> list[Keep]:
-    """Conditions as the command line states them.
-
-    Raises
-    ------
-    SpecError : one is malformed, or two are of one figure.
-    """
-    found = [parse_keep(text) for text in texts]
-    if len({each.figure for each in found}) < len(found):
-        raise SpecError("--keep: one condition for each figure")
-    return found
 
 
 def fixed_rules() -> list[str]:
@@ -106,18 +103,20 @@ def choose(
 
     Raises
     ------
-    SpecError : today's policy is none, or there are no logged starts.
+    SpecError : today's policy is none, there are no logged starts, or a figure is not known of today's policy.
     DocumentError : the journal cannot be read or written.
     """
     if terms.today != LOGGED:
         make_policy(terms.today)
     begun = perf_counter()
     compared = parts(tuning, variants=terms.today != LOGGED)  # no log tells what else would have been
-    with evaluator(compared, journal, terms.workers, terms.seed) as evaluate:
+    with evaluator(compared, journal, terms.workers, terms.seed, terms.further) as evaluate:
         now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
         if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
             raise SpecError(f"--today {terms.today}: jobs of the {stuck} of the tuning part would never start")
         today = {part: found for part, found in now.items() if found is not None}
+        if lacking := [name for name in terms.further if name not in today[WHOLE].further]:
+            raise SpecError(f"{lacking[0]} is not known of --today {terms.today} on the tuning part")
 
         def done() -> bool:
             if (best := race.best()) is not None:
@@ -126,7 +125,7 @@ def choose(
             late = seconds is not None and perf_counter() - begun >= seconds
             return late or (replays is not None and len(evaluate.asked) >= replays)
 
-        race = Race(evaluate, rungs(list(compared)), today, terms.keep, done)
+        race = Race(evaluate, rungs(list(compared)), today, terms.keep, terms.objectives, done)
         race.enter([TODAY if terms.today == LOGGED else terms.today], all_parts=True)
         fixed = fixed_rules()
         train = {policy: found for (policy, _), found in evaluate((rule, WHOLE) for rule in fixed).items()}
@@ -145,8 +144,8 @@ def choose(
         return Chosen(
             best.policy,
             train,
-            _front(train),
-            _best_rule({rule: train[rule] for rule in fixed}, today[WHOLE], terms.keep),
+            _front(train, terms.objectives),
+            _best_rule({rule: train[rule] for rule in fixed}, today[WHOLE], terms),
             evaluate.policies,
             len(evaluate.asked),
             evaluate.resumed,
@@ -158,24 +157,22 @@ def _on_whole(evaluate: Evaluator, race: Race, today: str) -> dict[str, Figures 
     return {policy: found for (policy, _), found in evaluate((policy, WHOLE) for policy in everywhere).items()}
 
 
-def _front(train: Mapping[str, Figures | None]) -> list[str]:
-    """The policies that no other one beats, from the lowest slowdown on."""
-    known = [(found.bounded_slowdown, found.max_wait, policy) for policy, found in train.items() if found is not None]
-    front: list[str] = []
-    least = float("inf")
-    for _, longest, policy in sorted(known):
-        if longest < least and policy != LOGGED:
-            least = longest
-            front.append(policy)
-    return front
+def _front(train: Mapping[str, Figures | None], objectives: Sequence[Objective]) -> list[str]:
+    """The policies that no other one beats, from the best in the first objective on."""
+    rows = [(*(each.value(found) for each in objectives), policy) for policy, found in train.items()]
+    front: list[tuple[Any, ...]] = []
+    for row in sorted(row for row in rows if row[-1] != LOGGED and math.inf not in row):
+        if not any(all(a <= b for a, b in zip(each[:-1], row[:-1], strict=True)) for each in front):
+            front.append(row)
+    return [str(row[-1]) for row in front]
 
 
-def _best_rule(train: Mapping[str, Figures | None], today: Figures, keep: Sequence[Keep]) -> str:
+def _best_rule(train: Mapping[str, Figures | None], today: Figures, terms: Terms) -> str:
     def order(rule: str) -> tuple[bool, float]:
         found = train[rule]
         if found is None:
             return True, float("inf")
-        return any(each.ratio(found, today) > each.most for each in keep), found.bounded_slowdown
+        return any(each.ratio(found, today) > each.most for each in terms.keep), terms.objectives[0].value(found)
 
     return min(train, key=order)
 
@@ -188,5 +185,5 @@ def judge(split: Split, policies: Sequence[str], terms: Terms, journal: Path) ->
     SpecError : today's starts are not in the log.
     DocumentError : the journal cannot be read or written.
     """
-    with evaluator({_TEST: split.test}, journal, terms.workers, terms.seed) as evaluate:
+    with evaluator({_TEST: split.test}, journal, terms.workers, terms.seed, terms.further) as evaluate:
         return {policy: found for (policy, _), found in evaluate((policy, _TEST) for policy in policies).items()}

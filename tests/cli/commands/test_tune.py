@@ -65,6 +65,22 @@ def test_sentences_table_and_picture(transom: Callable[..., Ran], trace: Path) -
     assert (trace.parent / "tuned.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_objectives_and_groups_stand_in_all_outputs(transom: Callable[..., Ran], trace: Path) -> None:
+    asked = ("--objective", "p95_wait", "--objective", "mean_wait", "--keep", "p95_wait[1] <= 2")
+    done = tune(transom, trace, *asked, "--no-figures")
+    assert done.status == 0, done.err
+    assert "95 wait" in done.out.splitlines()[0]
+    assert any(line.startswith("p95_wait[size 1 node] <= 2: ") for line in done.out.splitlines())
+    assert "p95_wait, test" in done.out
+    told = json.loads(tune(transom, trace, *asked, "--no-figures", "--json").out)
+    assert told["objectives"] == ["p95_wait", "wait"]
+    assert {"p95_wait", "p95_wait[size 1 node]", "wait"} <= set(told["tuned"]["test"])
+    stated = tomllib.loads((trace.parent / "tuned.toml").read_text())
+    assert stated["objectives"] == told["objectives"]
+    assert tune(transom, trace, *asked).status == 0
+    assert (trace.parent / "tuned.png").stat().st_size > 5000
+
+
 def test_the_policy_is_the_same_whatever_the_test_part_holds(transom: Callable[..., Ran], trace: Path) -> None:
     first = json.loads(tune(transom, trace, "--no-figures", "--json").out)
     tuned = trace.parent / "tuned.toml"
@@ -101,6 +117,8 @@ def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> N
         (("--today", "none"), "unknown policy 'none'"),
         (("--today", "logged"), "the trace does not state when its jobs started: name a policy with --today"),
         (("--keep", "max_wait < 2"), "--keep: expected FIGURE <= FACTOR"),
+        (("--keep", "wait[99 nodes] <= 1"), "--keep: unknown group of jobs '99 nodes'"),
+        (("--objective", "slow"), "--objective: unknown metric 'slow'"),
         (("--test", 1), "--test must be above 0 and below 1, got 1"),
         (("--space", "none.toml"), "none.toml: cannot be read"),
         (("--seconds", 0), "--seconds"),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom._system.durations import times
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
-from transom.cli.output.console import describe, note, number, print_json, print_table, progress, remarked
+from transom.cli.output.console import describe, note, print_json, print_table, progress, remarked
 from transom.cli.output.schedule_tables import print_answer
 
 if TYPE_CHECKING:
@@ -35,13 +34,23 @@ def command(
             help="The current policy, or the starts that the log states.",
         ),
     ] = "fcfs-easy",
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            metavar="METRIC",
+            help="What to tune for, a metric of simulate. Repeat for up to three: the first one decides. By default, "
+            "bounded_slowdown and max_wait.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
             "--keep",
             metavar="CONDITION",
-            help="What has to be kept on the tuning part, relative to --today: FIGURE <= FACTOR, with "
-            "bounded_slowdown, wait or max_wait. Repeat for several. By default, max_wait <= 1.5.",
+            help="What has to be kept on the tuning part, relative to --today: FIGURE <= FACTOR or FIGURE[GROUP] <= "
+            "FACTOR, with bounded_slowdown, wait, max_wait or another metric, and a size class, partition or group "
+            "of users. Repeat for several. By default, max_wait <= 1.5.",
         ),
     ] = None,
     test: Annotated[
@@ -81,18 +90,20 @@ def command(
 ) -> None:
     """Choose the best policy for a machine on the first part of its trace, and judge it on the rest.
 
-    The search minimises the mean bounded slowdown under --keep, and sees nothing of the test part. The policy is
+    The search looks for the best first --objective under --keep, and sees nothing of the test part. The policy is
     written to --out, for --policy tuned:file=FILE. All replays are kept in OUT.evaluations.jsonl: the same command
     resumes where it stopped.
     """
     from transom.errors import SpecError
     from transom.tune.figures import LOGGED
+    from transom.tune.keep import parse_conditions
+    from transom.tune.objectives import DEFAULT, parse_objectives
     from transom.tune.outcome import outcome
     from transom.tune.slurm_settings import lines_for, slurm_families
     from transom.tune.space import read_space
     from transom.tune.split import split
     from transom.tune.tuned import write_tuned
-    from transom.tune.tuning import Terms, choose, fixed_rules, judge, parse_conditions
+    from transom.tune.tuning import Terms, choose, fixed_rules, judge
 
     if seconds is not None:
         options.check_positive("--seconds", seconds)
@@ -100,14 +111,17 @@ def command(
         seconds = 300.0
     if not out.parent.is_dir():
         raise SpecError(f"--out {out}: there is no folder {out.parent}")
-    conditions = parse_conditions(keep or ["max_wait <= 1.5"])
+    objectives = parse_objectives(objective) if objective else DEFAULT
     of_slurm = space == "slurm"
     families = slurm_families(today) if of_slurm else read_space(space)
-    terms = Terms(today, conditions, families, seconds, evaluations, seed, workers or _cores(), rules=not of_slurm)
     workload = read_workload(trace, nodes, seed=seed, reading=reading)
     for line in describe(workload):
         note(line)
     parts = split(workload, test)
+    conditions = parse_conditions(keep or ["max_wait <= 1.5"], parts.tuning)
+    terms = Terms(
+        today, conditions, families, seconds, evaluations, seed, workers or _cores(), not of_slurm, objectives
+    )
     journal = out.with_name(out.name + ".evaluations.jsonl")
     with progress() as bars:
         task = bars.add_task("searching", total=None)
@@ -120,7 +134,8 @@ def command(
         note(f"{chosen.resumed:,} replays are read from {journal}")
     about = {
         "trace": trace.name, "jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest(), "today": today,
-        "keep": [str(each) for each in conditions], "seed": seed, "space": space,
+        "objectives": [each.name for each in objectives], "keep": [str(each) for each in conditions], "seed": seed,
+        "space": space,
     }  # fmt: skip
     write_tuned(out, chosen.policy, about)
     rules = fixed_rules()
@@ -149,12 +164,13 @@ def command(
         return
     print_answer(told.sentences)
     beside = "the log" if today == LOGGED else today
+    columns = {**_COLUMNS, **{each.name: each.name for each in objectives if each.name not in _COLUMNS}}
     print_table(
         remarked(
             f"{workload.name}: tuned beside {beside} and fixed rules, {chosen.policies:,} policies tried", workload
         ),
-        ["policy", *(f"{name}, {part}" for part in ("tuning", "test") for name in ("slowdown", "wait", "longest"))],
-        [_row(name, each) for name, each in _rows(told)],
+        ["policy", *(f"{column}, {part}" for part in ("tuning", "test") for column in columns.values())],
+        [[name, *_cells(each.train, columns), *_cells(each.test, columns)] for name, each in _rows(told)],
     )
     if lines is not None:
         _print_lines("in slurm.conf:", lines.paste)
@@ -176,17 +192,16 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_COLUMNS = {"bounded_slowdown": "slowdown", "wait": "wait", "max_wait": "longest"}
+
+
 def _rows(told: Outcome) -> list[tuple[str, Beside]]:
-    rules = sorted(told.fixed, key=lambda each: each.test.bounded_slowdown if each.test else float("inf"))
+    rules = sorted(told.fixed, key=lambda each: told.objectives[0].value(each.test))
     named = [(each.policy, each) for each in rules if each.policy != told.today.policy]
     return [(f"today: {told.today.policy}", told.today), ("tuned", told.tuned), *named]
 
 
-def _row(name: str, each: Beside) -> list[str]:
-    return [name, *_cells(each.train), *_cells(each.test)]
+def _cells(of: Figures | None, columns: Iterable[str]) -> list[str]:
+    from transom.tune.objectives import Objective
 
-
-def _cells(of: Figures | None) -> list[str]:
-    if of is None:
-        return ["-", "-", "-"]
-    return [number(of.bounded_slowdown, 1), times(of.wait)[0], times(of.max_wait)[0]]
+    return ["-" if of is None else Objective(name).text(of)[0] for name in columns]

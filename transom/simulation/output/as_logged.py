@@ -66,7 +66,8 @@ def as_logged(schedule: Schedule, trim: Trim | None = None) -> Logged | None:
         return None
     untold, out = _UNTOLD, schedule.outages
     if not known.all():
-        trim, untold = replace(trim, among=known), untold + _OF_ALL
+        among = known if trim.among is None else known & trim.among
+        trim, untold = replace(trim, among=among), untold + _OF_ALL
     if out is not None:
         if len(out.lost):  # these ran shorter in the replay
             untold += (*_OF_ALL, *_OF_ENDS)
