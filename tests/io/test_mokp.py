@@ -10,7 +10,7 @@ import pytest
 
 from tests.selection_cases import true_front
 from transom.errors import DocumentError
-from transom.io import encode, read_documents, read_hadi, read_kirlik, read_mokp
+from transom.io import encode, read_bergman, read_documents, read_hadi, read_kirlik, read_mokp
 from transom.models import Selection
 
 KIRLIK = "2\n3\n10\n[[5, 6, 7],\n[1, 0, 9]]\n[4, 5, 6]\n"
@@ -118,3 +118,15 @@ def test_the_published_instances(shared: Path) -> None:
         assert (published <= problem.ceiling).all()
         if len(problem) == 10:
             assert true_front(problem) == {tuple(point) for point in published.astype(int).tolist()}
+
+
+BERGMAN = "3 2 2\n5 6 7\n1 0 9\n4 5 6 10\n1 2 3 8"
+
+
+def test_bergmans_format(tmp_path: Path) -> None:
+    expected = Selection([[4, 1], [5, 2], [6, 3]], [10, 8], TWO)
+    assert read_bergman(written(tmp_path, BERGMAN)) == read_mokp(written(tmp_path, BERGMAN)) == expected
+    with pytest.raises(DocumentError, match=r"which is 14 amounts, but 13 follow"):
+        read_bergman(written(tmp_path, BERGMAN[:-2]))
+    with pytest.raises(DocumentError, match=r"a\.dat:2: a profit must be >= 0, got -5"):
+        read_bergman(written(tmp_path, BERGMAN.replace("5", "-5", 1)))

@@ -13,7 +13,8 @@ from transom.io.document_files import (
 )
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
-from transom.io.mokp import read_hadi, read_kirlik, read_mokp
+from transom.io.mknap import read_mknap
+from transom.io.mokp import read_bergman, read_hadi, read_kirlik, read_mokp
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.schema import schema
 
@@ -24,11 +25,13 @@ __all__ = [
     "encode",
     "name_of",
     "read_allocations",
+    "read_bergman",
     "read_documents",
     "read_hadi",
     "read_kirlik",
     "read_knapsacks",
     "read_kplib",
+    "read_mknap",
     "read_mokp",
     "read_placements",
     "read_selections",

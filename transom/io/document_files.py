@@ -14,6 +14,7 @@ from transom.errors import DocumentError
 from transom.io.conversion import Document, name_of
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
+from transom.io.mknap import read_mknap
 from transom.io.mokp import read_mokp
 from transom.io.opening import beginning, open_document
 from transom.io.workflows.dax import read_dax
@@ -31,7 +32,8 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
     Parameters
     ----------
     path : ``.jsonl`` is one document a line, ``.kp`` is kplib's text format, ``.dat`` a multi-objective knapsack
-        (:mod:`transom.io.mokp`) unless it begins with a brace, ``.xml`` or ``.dax`` a workflow of Pegasus
+        (:mod:`transom.io.mokp`) unless it begins with a brace, ``.txt`` that begins with a digit a file of OR-Library
+        (:mod:`transom.io.mknap`), ``.xml`` or ``.dax`` a workflow of Pegasus
         (:mod:`transom.io.workflows.dax`), ``.sm`` or ``.rcp`` a project (:mod:`transom.io.workflows.psplib`), anything
         else one document or a workflow of WfCommons (:mod:`transom.io.workflows.wfformat`), or one document a line if
         the first line is one; each may be compressed with gzip, which its first bytes show, not its name.
@@ -53,6 +55,9 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[tuple[str, Document
         return
     if kind == ".dat" and not beginning(path).lstrip().startswith(b"{"):
         yield os.fspath(path), read_mokp(path)
+        return
+    if kind == ".txt" and beginning(path).lstrip()[:1].isdigit():
+        yield from read_mknap(path)
         return
     if kind in (".xml", ".dax"):
         yield os.fspath(path), read_dax(path)

@@ -1,4 +1,4 @@
-"""Two plain text formats of multi-objective knapsacks: Kirlik and Sayin's, and Hadi's."""
+"""Plain text formats of multi-objective knapsacks: Kirlik and Sayin's, Hadi's, and Bergman's."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _INTEGER = re.compile(rb"[+-]?[0-9]{1,30}")
 
 
 def read_mokp(path: str | os.PathLike[str]) -> Selection:
-    """Read a file of either format: Kirlik's states its matrix in brackets, Hadi's has none.
+    """Read a file of any format: Kirlik's states its matrix in brackets, Bergman's as many amounts as it announces.
 
     Raises
     ------
-    DocumentError : the file cannot be read or is of neither form; the message names the line.
+    DocumentError : the file cannot be read or is of none of these forms; the message names the line.
     """
     words = _words(path)
-    return _kirlik(words) if any(word.text == b"[" for word in words.words) else _hadi(words)
+    if any(word.text == b"[" for word in words.words):
+        return _kirlik(words)
+    return _bergman(words) if words.announced() else _hadi(words)
 
 
 def read_kirlik(path: str | os.PathLike[str]) -> Selection:
@@ -54,6 +56,37 @@ def read_hadi(path: str | os.PathLike[str]) -> Selection:
     DocumentError : the file cannot be read or is not of that form; the message names the line.
     """
     return _hadi(_words(path))
+
+
+def read_bergman(path: str | os.PathLike[str]) -> Selection:
+    """Read items, constraints, objectives, a row of profits each, and rows of weights, each with its capacity.
+
+    Line breaks and blanks do not count; the file may be compressed with gzip.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read or is not of that form; the message names the line.
+
+    References
+    ----------
+    Bergman, Bodur, Cardonha, Cire, INFORMS Journal on Computing 34 (2022).
+    """
+    return _bergman(_words(path))
+
+
+def _bergman(words: _Words) -> Selection:
+    items, rows = words.integer("the number of items", 0), words.integer("the number of constraints", 1)
+    objectives = words.integer("the number of objectives", 1)
+    words.follow(
+        objectives * items + rows * (items + 1),
+        f"{items} items have {objectives} profits and {rows} weights each, and there are {rows} capacities",
+    )
+    profits = [[words.integer("a profit", 0) for _ in range(items)] for _ in range(objectives)]
+    weights, capacity = [], []
+    for _ in range(rows):
+        weights.append([words.integer("a weight", 0) for _ in range(items)])
+        capacity.append(words.integer("a capacity", 0))
+    return words.selection(weights, capacity, profits)
 
 
 def _kirlik(words: _Words) -> Selection:
@@ -126,6 +159,14 @@ class _Words:
         if len(values) != items:
             raise DocumentError(f"{self._name}:{line}: {what} are {len(values)} amounts, but there are {items} items")
         return values
+
+    def announced(self) -> bool:
+        """Whether there are as many amounts as Bergman's format announces, of which none is negative."""
+        head = [int(word.text) for word in self.words[:3] if _INTEGER.fullmatch(word.text)]
+        if len(head) < 3 or any(word.text.startswith(b"-") for word in self.words):
+            return False
+        items, rows, objectives = head
+        return len(self.words) == 3 + objectives * items + rows * (items + 1)
 
     def follow(self, count: int, because: str) -> None:
         """Make sure that so many words are left."""

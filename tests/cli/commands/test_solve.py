@@ -255,3 +255,18 @@ def test_a_placement_is_valued_by_the_objective(transom: Transom, tmp_path: Path
     refused = transom(*asked, "--objective", "wait")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err == f"error: {path}:1: --objective of a placement is count, area or area-duration, got 'wait'\n"
+
+
+def test_an_instance_is_exported(transom: Transom, tmp_path: Path, small: Path, many: Path) -> None:
+    for name in ("model.mps", "model.lp"):
+        ran = transom("solve", small, "--export", tmp_path / name)
+        assert ran.status == 0
+        assert f"{name}: 3 variables, 1 condition" in ran.err.replace("\n", "")
+        assert "item2" in (tmp_path / name).read_text()
+    for file, target, why in (
+        (small, "model.txt", "--export: the name must end in .mps or .lp"),
+        (many, "model.lp", "--export writes one instance; there are 5"),
+    ):
+        ran = transom("solve", file, "--export", tmp_path / target)
+        assert (ran.status, ran.err.count("error:")) == (2, 1)
+        assert why in ran.err

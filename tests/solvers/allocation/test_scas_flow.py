@@ -11,8 +11,9 @@ from transom import Stop, registry, solve
 from transom.errors import UnsupportedError
 from transom.models import AUTHORS, PAPER, Allocation, ConstrainedPath, FatTree
 from transom.reductions import packing
+from transom.reductions.flow import as_flow
 from transom.solvers.allocation import scas_flow
-from transom.solvers.allocation.scas_flow import _flow, _values
+from transom.solvers.allocation.scas_flow import _values
 from transom.stop import Budget
 
 ENDLESS = Stop(seconds=600)
@@ -23,7 +24,7 @@ ENDLESS = Stop(seconds=600)
 def test_a_solution_is_a_flow(problem: Allocation) -> None:
     # Each row of the programme holds for every solution, those that wrap around included.
     packed = packing.apply(problem)
-    flow = _flow(packed, 1.0)
+    flow = as_flow(packed)
     starts = np.cumsum(problem.sizes) - problem.sizes
     free = len(problem.idle) - int(problem.sizes.sum())
     for shift in range(len(problem.idle) if problem.wrap else free + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +41,7 @@ def command(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Instances: .json, .jsonl (a set), .kp, .dat, .xml, .dax, .sm or .rcp, also with .gz.",
+            help="Instances: .json, .jsonl (a set), .kp, .dat, .txt, .xml, .dax, .sm or .rcp, also with .gz.",
         ),
     ],
     problem: Annotated[
@@ -91,6 +91,10 @@ def command(
     picture: Annotated[
         Path | None,
         typer.Option("--picture", help="Draw a front, an allocation or a schedule to this .png, .pdf or .svg file."),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write the instance as an integer programme to this .mps or .lp file."),
     ] = None,
     cost_model: options.CostModel = None,
     wrap: options.Wrap = None,
@@ -182,6 +186,7 @@ def command(
     for label, instance, _ in instances:
         if reason := refusal(named.for_type(type(instance)), instance):
             raise UnsupportedError(f"{label}: solver {named.name!r} cannot take this {instance.kind}: {reason}")
+    _export(instances, export)
     note_repairs((each.label, each.problem) for each in instances)
     kept = None if out is None else ResultFile(out)
 
@@ -224,6 +229,23 @@ def command(
         note(f"results: {out}" + (f" ({found} of {len(rows)} were there already)" if found else ""))
     if any(result.error is not None for _, result in rows):
         raise typer.Exit(1)
+
+
+def _export(instances: Sequence[Instance], path: Path | None) -> None:
+    if path is None:
+        return
+    from transom._system.wording import counted
+    from transom.errors import SpecError
+    from transom.reductions.integer_program import SUFFIXES, integer_program, write_program
+
+    if path.suffix not in SUFFIXES:
+        raise SpecError(f"--export: the name must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
+    if len(instances) != 1:
+        raise SpecError(f"--export writes one instance; there are {len(instances):,}")
+    check_writable(path, path.suffix)
+    program = integer_program(instances[0].problem, instances[0].jobs)
+    write_program(program, path)
+    note(f"{path}: {counted(len(program.names), 'variable')}, {counted(len(program.rows), 'condition')}")
 
 
 def _line(instance: Instance, result: Result, solutions: bool, rules: Mapping[str, DecisionRule]) -> dict[str, Any]:

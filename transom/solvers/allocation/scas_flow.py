@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from transom.models.allocation import Allocation
-from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.models.arrays import BoolArray, IntArray
 from transom.models.shortest_path import ConstrainedPath
 from transom.reductions import packing
+from transom.reductions.flow import Flow, as_flow
 from transom.reductions.packing import Packing
 from transom.solvers.allocation.packing_search import (
     answer_greedily,
@@ -93,18 +94,6 @@ class ScasFlow:
 CspFlow = on_paths(ScasFlow, "The model of ``scas-flow`` on the constrained path, without arcs that wrap around.")
 
 
-class _Flow(NamedTuple):
-    """The programme: columns are the n transitions, then operation arcs by row of their size, then start."""
-
-    row: IntArray  # of each operation arc's size, (arcs,)
-    start: IntArray  # its first entry, (arcs,)
-    costs: FloatArray  # of each column
-    equals: FloatArray  # n nodes, the last entry, each size
-    where: IntArray  # row of the matrix of each entry, (entries,)
-    column: IntArray
-    value: FloatArray
-
-
 def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> None:
     if presolve(problem, budget):
         return
@@ -118,7 +107,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> 
         answer_greedily(problem, packed, budget, None if budget.reason == "time" else why)
         return
     unit = cost_unit(packed.costs)
-    flow = _flow(packed, unit)
+    flow = as_flow(packed, unit)
     first = None if budget.solution is None else _values(packed, flow, *sorted_blocks(problem, packed, budget.solution))
     found: list[Any] = []
 
@@ -132,24 +121,7 @@ def _solve(problem: Allocation | ConstrainedPath, budget: Budget, seed: int) -> 
         answer_greedily(problem, packed, budget)
 
 
-def _flow(packed: Packing, unit: float) -> _Flow:
-    n = packed.length
-    row, start = np.nonzero(np.isfinite(packed.costs))
-    tail = np.concatenate((np.arange(n), start))
-    end = np.concatenate((np.arange(1, n + 1), start + packed.sizes[row]))  # of a column's span
-    columns = np.arange(len(tail))
-    moves = np.flatnonzero(tail != end % n)  # a block of all entries comes back to where it begins
-    spans = np.flatnonzero(end >= n)
-    where = np.concatenate((tail[moves], end[moves] % n, np.full(len(spans), n), n + 1 + row))
-    column = np.concatenate((moves, moves, spans, columns[n:]))
-    value = np.ones(len(where))
-    value[len(moves) : 2 * len(moves)] = -1
-    costs = np.concatenate((np.zeros(n), packed.costs[row, start] / unit))
-    equals = np.concatenate((np.zeros(n), [1.0], packed.counts.astype(float)))
-    return _Flow(row, start, costs, equals, where, column, value)
-
-
-def _values(packed: Packing, flow: _Flow, row: IntArray, start: IntArray) -> BoolArray:
+def _values(packed: Packing, flow: Flow, row: IntArray, start: IntArray) -> BoolArray:
     """Which columns a solution uses."""
     n = packed.length
     number = np.full(packed.costs.shape, -1)
@@ -163,7 +135,7 @@ def _values(packed: Packing, flow: _Flow, row: IntArray, start: IntArray) -> Boo
 
 
 def _by_highs(
-    packed: Packing, flow: _Flow, first: BoolArray | None, budget: Budget, seed: int, unit: float
+    packed: Packing, flow: Flow, first: BoolArray | None, budget: Budget, seed: int, unit: float
 ) -> tuple[Any, BoolArray | None]:
     """What HiGHS says, and which columns it chose, if it has a solution."""
     from ortools.math_opt.python import mathopt
@@ -194,7 +166,7 @@ def _by_highs(
     return result, np.array(result.variable_values(variables)) > 0.5 if has else None
 
 
-def _programme(packed: Packing, flow: _Flow) -> Any:
+def _programme(packed: Packing, flow: Flow) -> Any:
     from ortools.math_opt import model_pb2
 
     proto, count = model_pb2.ModelProto(), len(flow.costs)
@@ -218,7 +190,7 @@ def _programme(packed: Packing, flow: _Flow) -> Any:
 def _hand_over(
     problem: Allocation | ConstrainedPath,
     packed: Packing,
-    flow: _Flow,
+    flow: Flow,
     found: tuple[Any, BoolArray | None],
     budget: Budget,
     unit: float,
