@@ -213,7 +213,6 @@ def test_the_name_and_the_clock_are_those_of_the_rule() -> None:
         ("saf:max_wait=soon", "saf:max_wait=soon: max_wait: expected whole seconds, or a number with a unit"),
         ("saf:max_wait=40y", "max_wait must be from 1 to 1000000000 s"),
         ("slurm-backfill:order=[saf:max_wait=x]", "max_wait"),
-        ("random:max_wait=60", "'random' has no parameter 'max_wait'"),
     ],
 )
 def test_what_is_no_bound_is_refused(policy: str, says: str) -> None:

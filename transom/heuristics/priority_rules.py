@@ -94,8 +94,7 @@ class MaxWait:
     seconds: int
 
     def __post_init__(self) -> None:
-        if not 0 < whole(self.seconds, "max_wait") <= _LONGEST:
-            raise SpecError(f"max_wait must be from 1 to {_LONGEST} s, got {self.seconds}")
+        check_max_wait(self.seconds)
 
     @property
     def clock(self) -> Clock | None:
@@ -108,6 +107,17 @@ class MaxWait:
             return scores  # an error that is reported where jobs are ordered
         least = np.maximum(scores, np.finfo(np.float64).min)  # of a rule's own infinity
         return np.where(now - jobs.submit > self.seconds, -np.inf, least)
+
+
+def check_max_wait(seconds: int) -> None:
+    """Check a bound on waiting.
+
+    Raises
+    ------
+    SpecError : it is out of range.
+    """
+    if not 0 < whole(seconds, "max_wait") <= _LONGEST:
+        raise SpecError(f"max_wait must be from 1 to {_LONGEST} s, got {seconds}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from transom.simulation.core.drive import drive, new_log
 from transom.simulation.core.promise_log import PromiseLog
 from transom.simulation.core.replay import Progress, Replay
 from transom.simulation.core.schedule import COLUMNS, PROMISED, Schedule
+from transom.simulation.core.site_order import clocks_of
 from transom.simulation.event_rules import EventRules, ForeignRules, parse_rules, replay_under
 from transom.simulation.nodes.allocator import Allocator
 from transom.simulation.nodes.service import Service
@@ -105,6 +106,8 @@ def simulate(
     for part in deciding(chosen):
         if (see_costs := getattr(part, "see_costs", None)) is not None:
             see_costs(by_id)
+        if (see_clocks := getattr(part, "see_clocks", None)) is not None:
+            see_clocks(*clocks_of(workload))
     if isinstance(ruled, ForeignRules):
         if allocator is not None:
             raise SpecError(f"{ruled.name} rules know no nodes for an allocator to choose")

@@ -24,6 +24,7 @@ from transom.simulation.core.formula_rule import Formula
 from transom.simulation.core.schedule import COLUMNS, Schedule
 from transom.simulation.core.site_order import load_rule
 from transom.simulation.policies.by_name import RulePolicy
+from transom.simulation.policies.max_wait import MaxWaitPolicy
 from transom.traces.workload import Workload
 
 Report = Callable[[int], None]
@@ -132,11 +133,12 @@ def suited_policy(rules: EventRules, policy: Policy, title: str) -> Policy:
         where the rules take no other.
     """
     any_policy = getattr(rules, "takes_policies", False)
+    rule = load_rule(policy.rule) if isinstance(policy, RulePolicy) else policy
+    if isinstance(rule, (MaxWait, MaxWaitPolicy, Formula)):
+        raise SpecError(
+            f"{rules.name} rules know no {'formula' if isinstance(rule, Formula) else 'max_wait'}, not {title!r}"
+        )
     if isinstance(policy, RulePolicy):
-        rule = load_rule(policy.rule)
-        if isinstance(rule, (MaxWait, Formula)):
-            what = "max_wait" if isinstance(rule, MaxWait) else "formula"
-            raise SpecError(f"{rules.name} rules know no {what}, not {title!r}")
         suits = policy.backfilling != "conservative"
     else:
         suits = any_policy and getattr(policy, "period", None) is None

@@ -20,6 +20,7 @@ from transom.simulation.output.metrics import summary
 from transom.simulation.output.verification import check_schedule
 from transom.simulation.policies.by_name import RulePolicy
 from transom.simulation.policies.clocks import clock_of
+from transom.simulation.policies.max_wait import MaxWaitPolicy
 from transom.simulation.runs import stand
 from transom.traces import Workload
 
@@ -77,8 +78,8 @@ def parse_entries(policies: Sequence[str], backfill: Backfill, textbook: bool) -
     entries: list[Entry] = []
     for label, spec in labelled_apart(policies):
         policy: Any = make_policy(spec)
-        stated = getattr(policy, "backfilling", "none")
-        if stated != "none":
+        stated = getattr(policy, "backfilling", None)
+        if stated not in (None, "none"):
             plain = f"--policy {policy.rule} " if isinstance(policy, RulePolicy) else ""
             cure = f": {plain}--backfill easy" if stated == "easy" else ", which knows none and easy"
             raise SpecError(f"--policy {spec}: is backfilled by --backfill here{cure}")
@@ -87,12 +88,18 @@ def parse_entries(policies: Sequence[str], backfill: Backfill, textbook: bool) -
         if not textbook:
             suited_policy(RLScheduler(), policy, spec)
         how: Literal["none", "easy", "own"] = backfill
-        if textbook and hasattr(policy, "backfilling"):
-            policy = replace(policy, backfilling=backfill)
+        if textbook and stated is not None:
+            policy = _backfilled(policy, backfill)
         elif textbook:
             how = "own"
         entries.append(Entry(label, spec, policy, how))
     return entries
+
+
+def _backfilled(policy: Any, how: Backfill) -> Any:
+    if isinstance(policy, MaxWaitPolicy):
+        return replace(policy, policy=_backfilled(policy.policy, how))
+    return replace(policy, backfilling=how)
 
 
 def replay_sequence(entry: Entry, sequence: Workload, rules: RLScheduler, textbook: bool) -> Schedule:

@@ -48,7 +48,9 @@ class Policy(Protocol):
     (default ``fcfs``), and ``reset(rng)``, which is called before a replay begins. A policy with
     ``period`` [s], > 0, is not asked at every event but at the multiples of that time, on the trace's
     clock, at which jobs wait. ``see_costs(costs)``, of a policy or of what it asks, is called before a replay with what
-    jobs cost by id, an empty mapping where they state nothing.
+    jobs cost by id, an empty mapping where they state nothing; ``see_clocks(trace, sequence)`` with when the clocks of
+    rules begin [s]. A policy that goes by which jobs it has seen before has ``own_bound``, a text that says what
+    it has in place of ``max_wait``.
 
     A policy may also have ``run(replay, report)``, which takes a whole
     :class:`~transom.simulation.core.replay.Replay` to its end at once and starts the jobs that ``decide`` would start,

@@ -22,17 +22,27 @@ def load_rule(rule: str | PriorityRule) -> PriorityRule:
     ------
     SpecError : the name or a parameter is unknown, or it is no rule.
     """
-    stated, max_wait = registry.taken_out(rule, "max_wait") if isinstance(rule, str) else (rule, None)
+    stated, max_wait = without_max_wait(rule) if isinstance(rule, str) else (rule, None)
     made: PriorityRule = registry.make(registry.PRIORITY_RULES, stated) if isinstance(stated, str) else stated
     if not is_rule(made):
         raise SpecError(f"expected the name of a priority rule or a rule, which has timeless, got {shown(made)}")
-    if max_wait is None:
-        return made
+    return made if max_wait is None else MaxWait(made, max_wait)
+
+
+def without_max_wait(spec: str) -> tuple[str, int | None]:
+    """A specification without its ``max_wait``, and that bound [s]; None where it is not set.
+
+    Raises
+    ------
+    SpecError : the specification is malformed, or the bound is no time.
+    """
+    stated, text = registry.taken_out(spec, "max_wait")
+    if text is None:
+        return stated, None
     try:
-        seconds = int(seconds_in(max_wait, whole=True))
+        return stated, int(seconds_in(text, whole=True))
     except ValueError as error:
-        raise SpecError(f"{rule}: max_wait: {error}") from None
-    return MaxWait(made, seconds)
+        raise SpecError(f"{spec}: max_wait: {error}") from None
 
 
 def rule_for(rule: PriorityRule, workload: Workload) -> tuple[PriorityRule, int]:
@@ -75,6 +85,15 @@ def clock_begins(rule: PriorityRule, workload: Workload) -> int:
     It is the first submission of the trace or, where the rule's ``clock`` is ``sequence``, that of the workload, which
     may be a part of the trace.
     """
-    if getattr(rule, "clock", "trace") == "sequence" and len(workload):
-        return int(workload.jobs.submit[0])
-    return workload.first_submission or 0
+    return clock_among(rule, *clocks_of(workload))
+
+
+def clocks_of(workload: Workload) -> tuple[int, int]:
+    """When the clocks of the trace and of the sequence begin [s]."""
+    trace = workload.first_submission or 0
+    return trace, int(workload.jobs.submit[0]) if len(workload) else trace
+
+
+def clock_among(rule: PriorityRule, trace: int, sequence: int) -> int:
+    """The ``origin`` of a rule's scores where the clocks begin so [s]."""
+    return sequence if getattr(rule, "clock", "trace") == "sequence" else trace

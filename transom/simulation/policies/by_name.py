@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from transom import registry
 from transom.class_files import headed, names_a_file
 from transom.errors import SpecError, shown
-from transom.heuristics.priority_rules import PriorityRule
+from transom.heuristics.priority_rules import MaxWait, PriorityRule
 from transom.models import Window
 from transom.models.arrays import whole
 from transom.simulation.core.decision import Backfilling, Decision, Policy
-from transom.simulation.core.site_order import is_rule, load_rule, name_of_rule
+from transom.simulation.core.site_order import is_rule, load_rule, name_of_rule, without_max_wait
+from transom.simulation.policies.max_wait import MaxWaitPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,10 @@ def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
     ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
-    ``f4-easy:clock=sequence``. All take ``max_wait`` (:class:`~transom.heuristics.priority_rules.MaxWait`), and
-    ``RULE-conservative`` a ``depth``. ``./mine.py:NAME`` is a policy, or a rule with the same endings
-    (:mod:`transom.class_files`).
+    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, and all take ``max_wait``
+    (:class:`~transom.heuristics.priority_rules.MaxWait`), as do other policies
+    (:class:`~transom.simulation.policies.max_wait.MaxWaitPolicy`). ``./mine.py:NAME`` is a policy, or a rule with the
+    same endings (:mod:`transom.class_files`).
 
     Raises
     ------
@@ -91,14 +94,18 @@ def make_policy(spec: str) -> Policy:
     stated, _ = registry.parse(spec)
     name = stated if names_a_file(stated) else _known_as(stated)
     spec = name + spec.removeprefix(stated)
-    if name in registry.names(registry.POLICIES):
-        policy: Policy = registry.make(registry.POLICIES, spec)
-        return policy
-    if names_a_file(name) and not name.endswith(("-easy", "-conservative")):
-        if hasattr(registry.load(registry.POLICIES, name), "timeless"):
+    own = name in registry.names(registry.POLICIES)
+    if own or (names_a_file(name) and not name.endswith(("-easy", "-conservative"))):
+        factory = registry.load(registry.POLICIES, name)
+        if not own and hasattr(factory, "timeless"):
             return RulePolicy(spec)
-        made = registry.make(registry.POLICIES, spec)
-        return RulePolicy(spec) if is_rule(made) else policy_of(made)
+        takes_it = callable(factory) and "max_wait" in inspect.signature(factory).parameters
+        stated, max_wait = (spec, None) if takes_it else without_max_wait(spec)
+        made = registry.make(registry.POLICIES, stated)
+        if not own and is_rule(made):
+            return RulePolicy(spec)
+        policy = made if own else policy_of(made)
+        return policy if max_wait is None else with_max_wait(policy, max_wait)
     rules = registry.names(registry.PRIORITY_RULES)
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
@@ -108,6 +115,21 @@ def make_policy(spec: str) -> Policy:
                 raise SpecError(f"{spec}: depth must be a number of jobs, got {depth!r}")
             return RulePolicy(stated, backfilling, None if depth is None else int(depth))
     raise registry.unknown("policy", name, policy_names())
+
+
+def with_max_wait(policy: Policy, seconds: int) -> Policy:
+    """A policy under which jobs that have waited longer, from their submission on [s], go first.
+
+    Raises
+    ------
+    SpecError : the bound is out of range, or the policy has one.
+    """
+    if not isinstance(policy, RulePolicy):
+        return MaxWaitPolicy(policy, seconds)
+    rule = load_rule(policy.rule)
+    if isinstance(rule, MaxWait):
+        raise SpecError(f"{policy.name}: max_wait is set twice")
+    return replace(policy, rule=MaxWait(rule, seconds))
 
 
 def _known_as(name: str) -> str:

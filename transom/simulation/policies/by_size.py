@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Window
 from transom.simulation.core.decision import Decision, Policy
-from transom.simulation.core.drive import drive, new_log
-from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.core.site_order import clock_begins, load_rule, site_order
+from transom.simulation.core.site_order import clock_among, load_rule, site_order
 from transom.simulation.policies.by_name import make_policy
-
-if TYPE_CHECKING:
-    from transom.simulation.core.replay import Progress, Replay
 
 
 @dataclass(slots=True)
@@ -72,26 +65,16 @@ class BySize:
             if (forget := getattr(policy, "reset", None)) is not None:
                 forget(own)
 
-    def run(self, replay: Replay, report: Progress) -> dict[str, NDArray[Any]]:
-        """A whole replay, in which the clocks of rules begin as in replays of these rules."""
-        self._begins = tuple(clock_begins(rule, replay.workload) for rule in self.rules)
-        log = new_log()
-        columns = {**dict(zip(COLUMNS, log, strict=True)), "decided_by": np.empty(log.shape[1], np.int64)}
-
-        def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
-            window = replay.window()
-            replay.apply(self.decide(window), log[:, row])
-            columns["decided_by"][row] = self._who(len(window.queue))
-            return until, True
-
-        return drive(replay, step, columns, report)
+    def see_clocks(self, trace: int, sequence: int) -> None:
+        """Before a replay: when the clocks of rules begin, as in replays of these rules."""
+        self._begins = tuple(clock_among(rule, trace, sequence) for rule in self.rules)
 
     def decide(self, window: Window, /) -> Decision:
         """Let the policy of this size decide over the queue in its own order."""
         if self._begins is None:  # asked outside of a replay of ours: clocks begin with what is seen first
             self._begins = (int(window.queue.submit.min(initial=window.now)),) * len(self.policies)
         waiting = len(window.queue)
-        who = self._who(waiting)
+        who = int(waiting >= self.min) + int(waiting >= self.median)
         queue = window.queue
         if waiting > self.max:
             parts = 1
@@ -102,7 +85,5 @@ class BySize:
         seen = Window._trusted(
             window.now, window.cluster, queue, window.running, window.running_end, window.available, window.idle
         )
-        return self.policies[who].decide(seen)
-
-    def _who(self, waiting: int) -> int:
-        return int(waiting >= self.min) + int(waiting >= self.median)
+        said = self.policies[who].decide(seen)
+        return replace(said, notes={"decided_by": who}) if isinstance(said, Decision) else said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class PeriodPolicy:
     ----------
     Lan et al. (2023), section III-C.
     """
+
+    own_bound: ClassVar[str] = "those that have waited for most periods go first"
 
     period: WholeSeconds = 60
     window: WindowRule = "paper"

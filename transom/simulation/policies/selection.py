@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class SelectionPolicy:
     ----------
     Fan, Lan, MultiSched, section 2. The poster has no protection from starvation; BBSched has a bound of passes.
     """
+
+    own_bound: ClassVar[str] = "bound=N says how many passes may pass over a job"
 
     order: str = "fcfs"
     size: int | None = None

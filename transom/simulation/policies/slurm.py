@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,8 @@ class SlurmBackfill:
     Slurm's documentation, Scheduling Configuration Guide; slurm.conf, SchedulerParameters; Resource Limits; Advanced
     Resource Reservation Guide.
     """
+
+    own_bound: ClassVar[str] = "order=[fcfs:max_wait=7d] lets jobs go first that have waited longer"
 
     order: str = "fcfs"
     depth: int = 500
