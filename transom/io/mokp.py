@@ -1,4 +1,4 @@
-"""Plain text formats of multi-objective knapsacks: Kirlik and Sayin's, Hadi's, and Bergman's."""
+"""Plain text formats of multi-objective knapsacks: Kirlik and Sayin's, Hadi's, Bergman's and Patel's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTEGER = re.compile(rb"[+-]?[0-9]{1,30}")
 
 
 def read_mokp(path: str | os.PathLike[str]) -> Selection:
-    """Read a file of any format: Kirlik's states its matrix in brackets, Bergman's as many amounts as it announces.
+    """Read a file of any format: Kirlik's has brackets, Patel's and Bergman's the count of amounts they announce.
 
     Raises
     ------
@@ -27,7 +27,12 @@ def read_mokp(path: str | os.PathLike[str]) -> Selection:
     words = _words(path)
     if any(word.text == b"[" for word in words.words):
         return _kirlik(words)
-    return _bergman(words) if words.announced() else _hadi(words)
+    items, second, third = words.head()
+    if items and len(words.words) == 3 + items * (second + 1):
+        return _patel(words)
+    if items and len(words.words) == 3 + third * items + second * (items + 1):
+        return _bergman(words)
+    return _hadi(words)
 
 
 def read_kirlik(path: str | os.PathLike[str]) -> Selection:
@@ -72,6 +77,30 @@ def read_bergman(path: str | os.PathLike[str]) -> Selection:
     Bergman, Bodur, Cardonha, Cire, INFORMS Journal on Computing 34 (2022).
     """
     return _bergman(_words(path))
+
+
+def read_patel(path: str | os.PathLike[str]) -> Selection:
+    """Read items, objectives, a row of profits each, a row of weights, and the capacity.
+
+    Line breaks and blanks do not count; the file may be compressed with gzip.
+
+    Raises
+    ------
+    DocumentError : the file cannot be read or is not of that form; the message names the line.
+
+    References
+    ----------
+    Patel, Khalil, Bergman, Heuristic Multiobjective Discrete Optimization using Restricted Decision Diagrams (2026).
+    """
+    return _patel(_words(path))
+
+
+def _patel(words: _Words) -> Selection:
+    items, objectives = words.integer("the number of items", 0), words.integer("the number of objectives", 1)
+    words.follow(items * (objectives + 1) + 1, f"{items} items have {objectives} profits and a weight each")
+    profits = [[words.integer("a profit", 0) for _ in range(items)] for _ in range(objectives)]
+    weights = [words.integer("a weight", 0) for _ in range(items)]
+    return words.selection([weights], [words.integer("the capacity", 0)], profits)
 
 
 def _bergman(words: _Words) -> Selection:
@@ -160,13 +189,12 @@ class _Words:
             raise DocumentError(f"{self._name}:{line}: {what} are {len(values)} amounts, but there are {items} items")
         return values
 
-    def announced(self) -> bool:
-        """Whether there are as many amounts as Bergman's format announces, of which none is negative."""
-        head = [int(word.text) for word in self.words[:3] if _INTEGER.fullmatch(word.text)]
-        if len(head) < 3 or any(word.text.startswith(b"-") for word in self.words):
-            return False
-        items, rows, objectives = head
-        return len(self.words) == 3 + objectives * items + rows * (items + 1)
+    def head(self) -> tuple[int, int, int]:
+        """The first three amounts where they can announce how many follow; else zeros."""
+        first = [int(word.text) for word in self.words[:3] if _INTEGER.fullmatch(word.text)]
+        if len(first) < 3 or min(first) < 1 or any(word.text.startswith(b"-") for word in self.words):
+            return 0, 0, 0
+        return first[0], first[1], first[2]
 
     def follow(self, count: int, because: str) -> None:
         """Make sure that so many words are left."""
