@@ -5,6 +5,7 @@ from transom.tune.space import Family, Range, read_space
 from transom.tune.split import Split, split
 from transom.tune.tuned import tuned, write_tuned
 from transom.tune.tuning import Chosen, Terms, choose, judge
+from transom.tune.walk import Step, over_all, walk
 
 __all__ = [
     "Chosen",
@@ -12,12 +13,15 @@ __all__ = [
     "Keep",
     "Range",
     "Split",
+    "Step",
     "Terms",
     "choose",
     "judge",
+    "over_all",
     "parse_keep",
     "read_space",
     "split",
     "tuned",
+    "walk",
     "write_tuned",
 ]

@@ -23,10 +23,12 @@ GAUGE = "fcfs-easy"
 SLICE = "slice"
 """How names of its slices begin."""
 
+FEWEST = 50
+"""Jobs of a slice, at least."""
+
 _SLICES = 4
 _LOADS = {"quieter": 1 / 3, "busier": 3.0}  # mean waits under the gauge, relative to those of the trace
 _SLOWEST, _FASTEST, _HALVINGS = 0.3, 3.0, 8  # of the search for the pace of submissions
-_FEWEST = 50  # jobs of a slice
 
 
 class Split(NamedTuple):
@@ -52,8 +54,8 @@ def split(workload: Workload, share: float) -> Split:
         raise SpecError(f"--test must be above 0 and below 1, got {share:g}")
     n = len(workload)
     first = n - round(n * share)
-    if min(first, n - first) < _FEWEST:
-        raise SpecError(f"{n:,} jobs are too few: with --test {share:g} a part would hold less than {_FEWEST}")
+    if min(first, n - first) < FEWEST:
+        raise SpecError(f"{n:,} jobs are too few: with --test {share:g} a part would hold less than {FEWEST}")
     return Split(workload.take(slice(0, first)), workload.take(slice(first, n)))
 
 
@@ -69,7 +71,7 @@ def parts(tuning: Workload, variants: bool = True) -> dict[str, Workload]:
     tuning : the jobs.
     variants : whether there are such variants.
     """
-    count = max(1, min(_SLICES, len(tuning) // _FEWEST))
+    count = max(1, min(_SLICES, len(tuning) // FEWEST))
     cuts = np.linspace(0, len(tuning), count + 1).astype(int)
     found = {f"{SLICE} {k}": tuning.take(slice(cuts[k - 1], cuts[k])) for k in range(1, count + 1)} | {WHOLE: tuning}
     if variants:

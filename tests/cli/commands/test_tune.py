@@ -116,6 +116,7 @@ def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> N
     [
         (("--today", "none"), "unknown policy 'none'"),
         (("--today", "logged"), "the trace does not state when its jobs started: name a policy with --today"),
+        (("--walk-forward", "0d"), "--walk-forward must be above 0, got 0"),
         (("--keep", "max_wait < 2"), "--keep: expected FIGURE <= FACTOR"),
         (("--keep", "wait[99 nodes] <= 1"), "--keep: unknown group of jobs '99 nodes'"),
         (("--objective", "slow"), "--objective: unknown metric 'slow'"),
@@ -175,3 +176,23 @@ def test_settings_of_slurm_end_in_lines_to_paste(transom: Callable[..., Ran], tr
     assert told["slurm_conf"]["diff"].startswith("---")
     refused = tune(transom, trace, "--space", "slurm")  # which is given twice: the last one counts
     assert refused.status == 2
+
+
+def test_walk_forward_tunes_again_before_each_step(transom: Callable[..., Ran], trace: Path) -> None:
+    submits = [int(line.split()[1]) for line in trace.read_text().splitlines() if not line.startswith(";")]
+    days = (submits[-1] - submits[200]) // 2 + 1
+    done = tune(transom, trace, "--walk-forward", days, "--json")
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
+    assert sum(step["jobs"] for step in told["steps"]) == told["all"]["jobs"] == 200
+    assert [step["before"] for step in told["steps"]] == [200, 200 + told["steps"][0]["jobs"]]
+    again = told["all"]["figures"]["tuned again"]["bounded_slowdown"]
+    each = [step["jobs"] * step["figures"]["tuned again"]["bounded_slowdown"] for step in told["steps"]]
+    assert again == pytest.approx(sum(each) / 200)
+    stated = tomllib.loads((trace.parent / "tuned.toml").read_text())
+    assert (stated["policy"], stated["jobs"]) == (told["steps"][1]["policy"], told["steps"][1]["before"])
+    shown = tune(transom, trace, "--walk-forward", days)
+    first, *others = shown.out.splitlines()
+    assert first.startswith("Tuned again before each of 2 steps: mean bounded slowdown ")
+    for name in ("fcfs-easy", "tuned again", "tuned once", "best rule so far", "saf-easy"):
+        assert any(line.startswith(f" {name} ") for line in others)

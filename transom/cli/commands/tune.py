@@ -56,6 +56,15 @@ def command(
     test: Annotated[
         float, typer.Option("--test", help="Share of the jobs, the last ones, that are kept for the test.")
     ] = 0.5,
+    walk_forward: Annotated[
+        float | None,
+        typer.Option(
+            "--walk-forward",
+            metavar=DURATION,
+            help="Instead of once, tune again before each so many days of the test part, on all that came before. "
+            "--seconds and --evaluations are those of each search.",
+        ),
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option("--seconds", metavar=DURATION, help="How long to search. By default 300, without --evaluations."),
@@ -94,6 +103,7 @@ def command(
     written to --out, for --policy tuned:file=FILE. All replays are kept in OUT.evaluations.jsonl: the same command
     resumes where it stopped.
     """
+    from transom.cli.output.tuned_steps import print_steps
     from transom.errors import SpecError
     from transom.tune.figures import LOGGED
     from transom.tune.keep import parse_conditions
@@ -104,6 +114,7 @@ def command(
     from transom.tune.split import split
     from transom.tune.tuned import write_tuned
     from transom.tune.tuning import Terms, choose, fixed_rules, judge
+    from transom.tune.walk import walk
 
     if seconds is not None:
         options.check_positive("--seconds", seconds)
@@ -129,15 +140,22 @@ def command(
         def report(best: Score, policies: int) -> None:
             bars.update(task, completed=policies, description=f"{policies:,} policies, best so far {best.policy}")
 
-        chosen = choose(parts.tuning, terms, journal, report)
+        if walk_forward is None:
+            chosen = choose(parts.tuning, terms, journal, report)
+        else:
+            steps = walk(workload, test, walk_forward, terms, journal, report)
+    about = {
+        "trace": trace.name, "today": today, "objectives": [each.name for each in objectives],
+        "keep": [str(each) for each in conditions], "seed": seed, "space": space,
+    }  # fmt: skip
+    if walk_forward is not None:
+        write_tuned(out, steps[-1].policy, about | {"jobs": steps[-1].before})
+        print_steps(workload, steps, terms, json)
+        note(f"policy of the last step: --policy tuned:file={out}")
+        return
     if chosen.resumed:
         note(f"{chosen.resumed:,} replays are read from {journal}")
-    about = {
-        "trace": trace.name, "jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest(), "today": today,
-        "objectives": [each.name for each in objectives], "keep": [str(each) for each in conditions], "seed": seed,
-        "space": space,
-    }  # fmt: skip
-    write_tuned(out, chosen.policy, about)
+    write_tuned(out, chosen.policy, about | {"jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest()})
     rules = fixed_rules()
     judged = judge(parts, [today, chosen.policy, *rules, *chosen.front], terms, journal)
     told = outcome(parts.test, rules, terms, chosen, judged)
