@@ -232,3 +232,12 @@ def test_compare_is_1_where_something_did(transom: Run, tmp_path: Path) -> None:
 
 def test_what_rounds_to_nothing_has_no_sign() -> None:
     assert [percent(share, 2) for share in (-1e-6, 0.0, -0.001, None)] == ["0.00", "0.00", "-0.10", "-"]
+
+
+def test_scenarios_of_aslib_are_written(transom: Run, tmp_path: Path) -> None:
+    ran = transom("bench", "score", stored(tmp_path / "r", *comparison()), "--aslib", tmp_path / "a")
+    assert (ran.status, ran.err.count("scenario: ")) == (0, 2)
+    assert (tmp_path / "a" / "knapsack-0.5s" / "description.txt").exists()
+    alone = stored(tmp_path / "s", row("exact", stop=Stop(iterations=5), value=1.0))
+    ran = transom("bench", "score", alone, "--aslib", tmp_path / "b")
+    assert (ran.status, ran.err) == (2, "error: --aslib: no run has a budget in seconds\n")

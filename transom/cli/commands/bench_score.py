@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.options import common as options
 from transom.cli.options.digits import DURATION
-from transom.cli.output.console import number, print_json, print_table, remark
+from transom.cli.output.console import check_folder, note, number, print_json, print_table, remark
 from transom.cli.output.schedule_tables import TIME, sized
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ def command(
         bool, typer.Option("--pairs", help="Also compare every two solvers, with tests of significance.")
     ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print one short table in Markdown.")] = False,
+    aslib: Annotated[
+        Path | None,
+        typer.Option("--aslib", help="Also write a scenario of ASlib for each problem and budget to this folder."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compare solvers by the results of bench run: gaps, integrals, proofs, times, with 95 % limits.
@@ -74,6 +78,8 @@ def command(
         table = table.filter(pl.col("budget_seconds").is_in(budget))
     if markdown and not len(table):
         raise DocumentError(f"{results[0]}: --markdown is a table of solves; there are replays alone")
+    if aslib is not None:
+        _write_aslib(table, aslib)
     summed, replayed = summaries(table, by), replay_summaries(rows)
     findings = diagnostics(table, by) if len(table) else []
     tests = _tested(table, by) if pairs else []
@@ -101,6 +107,18 @@ def command(
         _print_tests(tests)
         _print_replays(replayed)
         _print_remarks(table, findings)
+
+
+def _write_aslib(table: pl.DataFrame, folder: Path) -> None:
+    from transom.bench.score.aslib import write_scenarios
+    from transom.errors import SpecError
+
+    check_folder(folder)
+    written = write_scenarios(table, folder)
+    if not written:
+        raise SpecError("--aslib: no run has a budget in seconds")
+    for path in written:
+        note(f"scenario: {path}")
 
 
 def read_library(folder: Path | None) -> Any:
