@@ -92,8 +92,8 @@ def test_rows_and_tables_say_where_the_clock_of_f1_to_f4_begins(
         ("f4", "trace"), ("own", "sequence"), ("sjf", None),
     ]  # fmt: skip
     said = (
-        "f4: log10 of the submission on the trace's clock (clock=trace)",
-        "own: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
+        "f4: submission times on the trace's clock (clock=trace)",
+        "own: submission times on a clock that starts with the jobs that are replayed (clock=sequence)",
     )
     (table,) = map(table_of, replayed(to_frame(rows)))
     assert all(f" {line}." in table.note for line in said)

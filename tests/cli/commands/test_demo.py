@@ -18,6 +18,7 @@ def test_every_step_is_shown_and_what_is_finished_stays(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     for words in ("generate workload", "simulate", "snapshot", "solve", "check"):
         assert f"\n$ transom {words} " in first.stdout
+    assert "saf-easy instead of fcfs-easy would have " in first.stdout
     (sound,) = re.findall(r"all sound: (.*)", first.stdout)
     assert sum(map(int, re.findall(r"(\d+) x (?:optimal|feasible) knapsack", sound))) == 8
     figures = sorted(path.name for path in (tmp_path / "shown/replays/figures").iterdir())

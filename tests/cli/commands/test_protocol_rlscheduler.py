@@ -135,8 +135,8 @@ def test_the_table_says_rules_backfilling_and_clock(transom: Transom, trace: Pat
     ran = transom("protocol", "rlscheduler", trace, *small("--policy", "f1", "--policy", "own=f1:clock=sequence"))
     assert ran.status == 0
     assert "small under rlscheduler events, no backfilling: 3 sequences of 20 jobs (seed 1)" in ran.out
-    assert "f1: log10 of the submission on the trace's clock (clock=trace)" in ran.out
-    assert "own: log10 of the submission on a clock that starts with the jobs that are replayed" in ran.out
+    assert "f1: submission times on the trace's clock (clock=trace)" in ran.out
+    assert "own: submission times on a clock that starts with the jobs that are replayed" in ran.out
     assert "sequences of 20 jobs begin at" in ran.err
     ran = transom(
         "protocol", "rlscheduler", trace, *small("--rules", "textbook", "--backfill", "easy", "--policy", "f1")

@@ -3,11 +3,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from rich.progress import Progress
+
 from tests.cli.conftest import Ran
 from tests.report.rows import solves
 from transom.bench.store.frame import to_frame
 from transom.bench.store.parquet import write_part
 from transom.bench.store.store import Store
+
+
+def test_its_bar_ends_at_the_number_of_figures(
+    tmp_path: Path, transom: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = Progress(disable=True)
+    monkeypatch.setattr("transom.cli.commands.report.progress", lambda: shown)
+    rows = tmp_path / "rows.parquet"
+    write_part(rows, to_frame([*solves(3, 1, (1.0,))]))
+    assert transom("report", rows, "-o", tmp_path / "page.html").status == 0
+    (task,) = shown.tasks
+    assert task.finished
+    assert task.completed == task.total
+    assert task.completed > 1
 
 
 def test_the_command_writes_page_and_figures(tmp_path: Path, transom: Callable[..., Ran]) -> None:

@@ -185,13 +185,28 @@ def test_tables_say_where_the_clock_of_f1_to_f4_begins(trace: Path, rules: tuple
     shown = transom("simulate", trace, *rules, *policies)
     assert shown.status == 0
     assert shown.out.splitlines()[-2:] == [
-        "f4-easy: log10 of the submission on the trace's clock (clock=trace)",
-        "own: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
+        "f4-easy: submission times on the trace's clock (clock=trace)",
+        "own: submission times on a clock that starts with the jobs that are replayed (clock=sequence)",
     ]
     found = transom("simulate", trace, *rules, *policies, "--json").lines[0]["policies"]
     assert [each.get("clock") for each in found] == ["trace", "sequence", None]
     if DRAWN not in rules:
         assert found[0]["metrics"] == found[1]["metrics"]  # of a whole trace both clocks are one
+
+
+def test_long_names_are_cut_in_tables_and_stated_below(trace: Path, transom: Transom) -> None:
+    specs = [f"formula-easy:score=[walltime**0.4{k}*nodes**0.7{k}+0.0008{k}*submit]" for k in (1, 2)]
+    policies = [word for spec in ("fcfs-easy", *specs) for word in ("--policy", spec)]
+    out = transom("simulate", trace, *policies).out
+    table = out[out.index("textbook events") :]
+    names = [f"formula-easy-score-walltime-0.4{k}-… ({k + 1})" for k in (1, 2)]
+    assert all(
+        f"\n {name} " in table and f"\n{name}: {spec}\n" in table for name, spec in zip(names, specs, strict=True)
+    )
+    assert f"{', '.join(names)}: submission times on the trace's clock" in table
+    labels = [each["policy"] for each in transom("simulate", trace, *policies, "--json").lines[0]["policies"]]
+    wide = transom("simulate", trace, *policies, "--wide").out
+    assert all(len(label) > 40 and f"\n {label} " in wide for label in labels[1:])
 
 
 @pytest.mark.reference

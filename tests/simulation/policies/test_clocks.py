@@ -103,7 +103,7 @@ def test_specifications() -> None:
 
 def test_remarks() -> None:
     assert clock_remarks([("sjf", None), ("a", "sequence"), ("f1", "trace"), ("f4-easy", "trace")]) == [
-        "f1, f4-easy: log10 of the submission on the trace's clock (clock=trace)",
-        "a: log10 of the submission on a clock that starts with the jobs that are replayed (clock=sequence)",
+        "f1, f4-easy: submission times on the trace's clock (clock=trace)",
+        "a: submission times on a clock that starts with the jobs that are replayed (clock=sequence)",
     ]
     assert clock_remarks([("sjf", None)]) == []

@@ -13,7 +13,8 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.output.console import check_writable, display, print_json, remark
 
-_POLICIES = ("fcfs", "fcfs-easy", "sjf-easy", "saf-easy")
+_POLICIES = ("fcfs-easy", "fcfs", "sjf-easy", "saf-easy")
+"""The first is the one that the answer compares the others with."""
 
 
 def command(

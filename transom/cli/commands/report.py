@@ -53,8 +53,13 @@ def command(
         notes.append(f"{counted(twice, 'run')} in several of the results given: those that began last count.")
     plans = {plan.digest(): plan for path in results if path.is_dir() for plan in read_plans(path)}
     names = [plan.name for plan in plans.values() if plan.name]
-    shown = progress()
+    shown, drawn = progress(), []
     task = shown.add_task("figures", total=None)
+
+    def tell(done: str) -> None:
+        drawn.append(done)
+        shown.update(task, advance=1, description=f"drawn: {done}")
+
     with shown:
         page = render(
             rows,
@@ -62,8 +67,9 @@ def command(
             list(plans.values()),
             read_library(library),
             notes=notes,
-            progress=lambda done: shown.update(task, description=f"drawn: {done}"),
+            progress=tell,
         )
+        shown.update(task, total=len(drawn), description="figures")  # how many there are is known at the end
     written = write_report(out, page, figures)
     size = out.stat().st_size / 2**20
     note(f"{counted(len(rows), 'run')}; {size:.1f} MiB in {out}")

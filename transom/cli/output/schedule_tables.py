@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from transom._system.durations import column_unit, day
 from transom._system.wording import counted
-from transom.cli.output.console import note, number, print_table, remark
+from transom.cli.output.console import display, note, number, print_table, remark
 
 if TYPE_CHECKING:
     from transom.simulation import Schedule
@@ -36,6 +36,7 @@ GROUPED = {By.PARTITION: "partition", By.ACCOUNT: "group", By.USER: "user"}
 """Kinds of :mod:`~transom.simulation.output.job_groups`."""
 
 _SHOWN = 20  # groups in a table
+_LONG = 40  # letters of a label; tables cut longer ones
 
 
 TIME = 0
@@ -89,7 +90,7 @@ def print_summaries(
         mean, deviation = aggregate(many)[name]
         return f"{number(mean / unit, digits)} ± {number(deviation / unit, digits)}"
 
-    labels = [run.label for run in runs]
+    labels = [*_shown_as(runs).values()]
     if logged is not None:
         labels, summaries, repeated = [AS_LOGGED, *labels], [logged, *summaries], [[], *repeated]
 
@@ -113,7 +114,7 @@ def print_summaries(
     ]
     means = f"; mean ± deviation over {counted(len(repeated[-1]), over)}" if repeated[-1] else ""
     print_table(title + means, ["policy", *columns], rows)
-    _print_clocks(runs)
+    _print_names(runs)
 
 
 def sized(
@@ -163,7 +164,7 @@ def print_breakdown(
     """One row per run and mode, size class, week, partition, account or user; before them those by the log."""
     from transom.simulation.output.as_logged import AS_LOGGED
 
-    labels, parts = [run.label for run in runs], [_breakdown(schedule, trim, groups, kind) for schedule in schedules]
+    labels, parts = [*_shown_as(runs).values()], [_breakdown(schedule, trim, groups, kind) for schedule in schedules]
     if logged is not None and kind is not By.MODE:  # which the log does not tell
         labels, parts = [AS_LOGGED, *labels], [_breakdown(*logged[:2], groups, kind), *parts]
     if kind in GROUPED and len(parts[-1]) > _SHOWN:
@@ -195,7 +196,7 @@ def print_breakdown(
     ]
     columns += list(_HOP_COLUMNS) if hop_names else []
     print_table(title, columns, rows)
-    _print_clocks(runs)
+    _print_names(runs)
 
 
 def note_diagnostics(workload: Workload, runs: list[Run], schedules: list[Schedule]) -> None:
@@ -205,10 +206,22 @@ def note_diagnostics(workload: Workload, runs: list[Run], schedules: list[Schedu
             note(f"{run.label}: {each.text}")
 
 
-def _print_clocks(runs: list[Run]) -> None:
+def _shown_as(runs: list[Run]) -> dict[str, str]:
+    """What policies are called in tables, by label: long ones are cut and numbered, unless ``--wide`` was asked for."""
+    most = math.inf if display.wide else _LONG
+    labels = [run.label for run in runs]
+    return {each: each if len(each) <= most else f"{each[: _LONG - 7]}… ({i})" for i, each in enumerate(labels, 1)}
+
+
+def _print_names(runs: list[Run]) -> None:
+    """Below a table, the specifications of those whose names are cut, and clocks."""
     from transom.simulation.policies.clocks import clock_of, clock_remarks
 
-    for text in clock_remarks((run.label, clock_of(run.policy)) for run in runs):
+    names = _shown_as(runs)
+    for run in runs:
+        if names[run.label] != run.label:
+            remark(f"{names[run.label]}: {run.spec}")
+    for text in clock_remarks((names[run.label], clock_of(run.policy)) for run in runs):
         remark(text)
 
 

@@ -37,6 +37,6 @@ def clock_remarks(policies: Iterable[tuple[str, str | None]]) -> list[str]:
         if clock is not None:
             found.setdefault(clock, []).append(label)
     return [
-        f"{', '.join(labels)}: log10 of the submission {_STARTS.get(clock, clock)} (clock={clock})"
+        f"{', '.join(labels)}: submission times {_STARTS.get(clock, clock)} (clock={clock})"
         for clock, labels in sorted(found.items(), reverse=True)
     ]
