@@ -12,6 +12,7 @@ python -m benchmarks.dras kiviat --rows out/dras/theta_2022.csv --out out/dras/6
 python -m benchmarks.dras waits theta_2022.swf.gz --agents out/dras --out out/dras
 python -m benchmarks.dras adaptation theta_2022.swf.gz --agents out/dras --seeds 3 --rates 1e-4 1e-3 \
     --out out/dras/9.png
+python -m benchmarks.dras bounded --kernel out/kernel
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.dras import adaptation, cards, conditions, curves, kiviat, page, protocol, train, waits
+from benchmarks.dras import adaptation, bounded, cards, conditions, curves, kiviat, page, protocol, train, waits
 from transom.errors import TransomError
 
 COMMANDS = {
@@ -34,6 +35,7 @@ COMMANDS = {
     "kiviat": kiviat,
     "waits": waits,
     "adaptation": adaptation,
+    "bounded": bounded,
 }
 
 
