@@ -7,9 +7,10 @@ search with the same seed goes the same way again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,9 +18,13 @@ from transom._system.journal import Journal, read_lines
 from transom._system.process_pool import process_pool
 from transom._system.source_digest import source_digest
 from transom._system.trusted import trusted
+from transom.class_files import trusted_files
 from transom.errors import DocumentError, PolicyError
 from transom.traces.workload import Workload
 from transom.tune.figures import Figures, figures
+
+if TYPE_CHECKING:
+    from transom.bench.run.dask_engine import DaskMap
 
 Asked = tuple[str, str]
 """A policy and the name of a part."""
@@ -34,8 +39,39 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     figures: Figures | None
 
 
-Run = Callable[[Iterable[Asked]], Iterator[tuple[Asked, Figures | None]]]
+Answer = tuple[Asked, Figures | None]
+
+Run = Callable[[Iterable[Asked]], Iterator[Answer]]
 """What evaluates policies, and gives the figures as they come."""
+
+
+class Given(NamedTuple):
+    """What an evaluation needs beside policy and part: all parts, the seed, and the names of further figures."""
+
+    parts: dict[str, Workload]
+    seed: int
+    names: tuple[str, ...]
+
+
+Pool = Callable[[Given], AbstractContextManager[Run]]
+"""Where policies are evaluated."""
+
+
+def processes(workers: int) -> Pool:
+    """So many processes of this machine; with one, it is this one."""
+    return lambda given: process_pool(workers, _evaluate_here, "policy", _prepare, (given,))
+
+
+def on_cluster(apply: DaskMap) -> Pool:
+    """The workers of a Dask cluster, which read the files that policies name under the same paths."""
+
+    @contextmanager
+    def pool(given: Given) -> Iterator[Run]:
+        shared = [apply.share(each) for each in (source_digest(), trusted_files(), given)]
+        yield lambda asked: apply(_evaluate_there, asked, shared)
+
+    return pool
+
 
 _ROW = msgspec.json.Decoder(Row)
 
@@ -73,7 +109,7 @@ class Evaluator:
 
 @contextmanager
 def evaluator(
-    parts: Mapping[str, Workload], journal: Path, workers: int, seed: int, names: Sequence[str] = ()
+    parts: Mapping[str, Workload], journal: Path, pool: Pool, seed: int, names: Sequence[str] = ()
 ) -> Iterator[Evaluator]:
     """What evaluates policies on parts of a trace.
 
@@ -81,7 +117,7 @@ def evaluator(
     ----------
     parts : by name.
     journal : the file that keeps the figures.
-    workers : processes.
+    pool : where they are evaluated.
     seed : of policies that draw random numbers: the same for all.
     names : of further figures.
 
@@ -100,7 +136,7 @@ def evaluator(
     except OSError as error:
         raise DocumentError(f"{journal}: cannot be written: {error.strerror}") from None
     try:
-        with process_pool(workers, _evaluate, "policy", _prepare, (dict(parts), seed, tuple(names))) as answers:
+        with pool(Given(dict(parts), seed, tuple(names))) as answers:
             yield Evaluator(answers, lines, card, known)
     finally:
         lines.close()
@@ -120,21 +156,27 @@ def _read(path: Path, card: str) -> dict[Asked, Figures | None]:
     return found
 
 
-_parts: dict[str, Workload] = {}
-_seed = 0
-_names: tuple[str, ...] = ()
+_here: list[Given] = []
 
 
-def _prepare(parts: dict[str, Workload], seed: int, names: tuple[str, ...]) -> None:
-    global _seed, _names
-    _parts.clear()
-    _parts.update(parts)
-    _seed, _names = seed, names
+def _prepare(given: Given) -> None:
+    _here[:] = [given]
 
 
-def _evaluate(asked: Asked) -> tuple[Asked, Figures | None]:
+def _evaluate_here(asked: Asked) -> Answer:
+    return _evaluate(asked, _here[0])
+
+
+def _evaluate_there(asked: Asked, code: str, files: dict[str, str], given: Given) -> Answer:
+    from transom.bench.run.dask_engine import trust_here
+
+    trust_here(code, files)
+    return _evaluate(asked, given)
+
+
+def _evaluate(asked: Asked, given: Given) -> Answer:
     policy, part = asked
     try:
-        return asked, figures(_parts[part], policy, _seed, _names)
+        return asked, figures(given.parts[part], policy, given.seed, given.names)
     except PolicyError:
         return asked, None

@@ -12,7 +12,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.simulation.policies.by_name import make_policy
 from transom.traces.workload import Workload
-from transom.tune.evaluation import Evaluator, evaluator
+from transom.tune.evaluation import Evaluator, Pool, evaluator, processes
 from transom.tune.figures import FIGURES, LOGGED, Figures
 from transom.tune.keep import Keep
 from transom.tune.objectives import DEFAULT, Objective
@@ -40,9 +40,10 @@ class Terms(NamedTuple):
     seconds : wall-clock time of the search [s]; None for no limit.
     evaluations : replays that it may ask for; None for no limit. With these alone, the same seed gives the same policy.
     seed : of all draws.
-    workers : processes.
+    workers : processes of this machine.
     rules : whether fixed rules may be chosen, which else only stand beside.
     objectives : what is tuned for; the first decides among policies that keep to the conditions.
+    elsewhere : where policies are evaluated instead of on this machine.
     """
 
     today: str
@@ -54,6 +55,12 @@ class Terms(NamedTuple):
     workers: int = 1
     rules: bool = True
     objectives: Sequence[Objective] = DEFAULT
+    elsewhere: Pool | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """Where policies are evaluated."""
+        return self.elsewhere or processes(self.workers)
 
     @property
     def further(self) -> list[str]:
@@ -110,7 +117,7 @@ def choose(
         make_policy(terms.today)
     begun = perf_counter()
     compared = parts(tuning, variants=terms.today != LOGGED)  # no log tells what else would have been
-    with evaluator(compared, journal, terms.workers, terms.seed, terms.further) as evaluate:
+    with evaluator(compared, journal, terms.pool, terms.seed, terms.further) as evaluate:
         now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
         if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
             raise SpecError(f"--today {terms.today}: jobs of the {stuck} of the tuning part would never start")
@@ -185,5 +192,5 @@ def judge(split: Split, policies: Sequence[str], terms: Terms, journal: Path) ->
     SpecError : today's starts are not in the log.
     DocumentError : the journal cannot be read or written.
     """
-    with evaluator({_TEST: split.test}, journal, terms.workers, terms.seed, terms.further) as evaluate:
+    with evaluator({_TEST: split.test}, journal, terms.pool, terms.seed, terms.further) as evaluate:
         return {policy: found for (policy, _), found in evaluate((policy, _TEST) for policy in policies).items()}

@@ -104,6 +104,17 @@ def test_the_policy_is_the_same_whatever_the_test_part_holds(transom: Callable[.
     assert second["tuned"]["test"] != first["tuned"]["test"]
 
 
+def test_a_dask_cluster_chooses_as_this_machine_does(transom: Callable[..., Ran], trace: Path) -> None:
+    here = tune(transom, trace, "--no-figures", "--json")
+    journal = trace.parent / "tuned.toml.evaluations.jsonl"
+    replays = sorted(journal.read_bytes().splitlines())
+    journal.unlink()
+    there = tune(transom, trace, "--no-figures", "--json", "--on", "dask", "--workers", 2)
+    assert there.status == 0, there.err
+    assert there.out == here.out
+    assert sorted(journal.read_bytes().splitlines()) == replays
+
+
 def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> None:
     first, second = (tune(transom, trace, "--no-figures") for _ in range(2))
     assert first.out == second.out
@@ -120,6 +131,8 @@ def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> N
         (("--keep", "max_wait < 2"), "--keep: expected FIGURE <= FACTOR"),
         (("--keep", "wait[99 nodes] <= 1"), "--keep: unknown group of jobs '99 nodes'"),
         (("--objective", "slow"), "--objective: unknown metric 'slow'"),
+        (("--insecure",), "--on local sends nothing to other machines"),
+        (("--on", "dask:tcp://10.0.0.1:8786"), "--on dask:tcp://10.0.0.1:8786 says itself how many workers there are"),
         (("--test", 1), "--test must be above 0 and below 1, got 1"),
         (("--space", "none.toml"), "none.toml: cannot be read"),
         (("--seconds", 0), "--seconds"),

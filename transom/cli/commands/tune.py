@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,14 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
+from transom.cli.options.engine import On, Protection, chosen_cluster
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, print_json, print_table, progress, remarked
 from transom.cli.output.schedule_tables import print_answer
 
 if TYPE_CHECKING:
+    from transom.tune.evaluation import Pool
     from transom.tune.figures import Figures
     from transom.tune.outcome import Beside, Outcome
     from transom.tune.search import Score
@@ -84,6 +87,7 @@ def command(
             "slurm-backfill:priority=slurm.conf names, or a file with families of policies.",
         ),
     ] = "default",
+    on: On = "local",
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Number of processes. By default, one for each core.")
     ] = None,
@@ -95,6 +99,7 @@ def command(
     json: options.Json = False,
     nodes: options.Nodes = None,
     *,
+    protection: Protection,
     reading: Reading,
 ) -> None:
     """Choose the best policy for a machine on the first part of its trace, and judge it on the rest.
@@ -133,8 +138,13 @@ def command(
     terms = Terms(
         today, conditions, families, seconds, evaluations, seed, workers or _cores(), not of_slurm, objectives
     )
-    journal = out.with_name(out.name + ".evaluations.jsonl")
-    with progress() as bars:
+    journal, rules = out.with_name(out.name + ".evaluations.jsonl"), fixed_rules()
+    about = {
+        "trace": trace.name, "today": today, "objectives": [each.name for each in objectives],
+        "keep": [str(each) for each in conditions], "seed": seed, "space": space,
+    }  # fmt: skip
+    with _elsewhere(on, workers, protection) as elsewhere, progress() as bars:
+        terms = terms._replace(elsewhere=elsewhere)
         task = bars.add_task("searching", total=None)
 
         def report(best: Score, policies: int) -> None:
@@ -142,22 +152,17 @@ def command(
 
         if walk_forward is None:
             chosen = choose(parts.tuning, terms, journal, report)
+            write_tuned(out, chosen.policy, about | {"jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest()})
+            judged = judge(parts, [today, chosen.policy, *rules, *chosen.front], terms, journal)
         else:
             steps = walk(workload, test, walk_forward, terms, journal, report)
-    about = {
-        "trace": trace.name, "today": today, "objectives": [each.name for each in objectives],
-        "keep": [str(each) for each in conditions], "seed": seed, "space": space,
-    }  # fmt: skip
+            write_tuned(out, steps[-1].policy, about | {"jobs": steps[-1].before})
     if walk_forward is not None:
-        write_tuned(out, steps[-1].policy, about | {"jobs": steps[-1].before})
         print_steps(workload, steps, terms, json)
         note(f"policy of the last step: --policy tuned:file={out}")
         return
     if chosen.resumed:
         note(f"{chosen.resumed:,} replays are read from {journal}")
-    write_tuned(out, chosen.policy, about | {"jobs": len(parts.tuning), "tuning_digest": parts.tuning.digest()})
-    rules = fixed_rules()
-    judged = judge(parts, [today, chosen.policy, *rules, *chosen.front], terms, journal)
     told = outcome(parts.test, rules, terms, chosen, judged)
     drawn = out.with_name(out.stem + ".png") if figures else None
     if drawn is not None:
@@ -202,6 +207,20 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
     """Print lines below a title, nothing where there are none."""
     if lines:
         print("\n".join([title, "", *lines, ""]))
+
+
+@contextmanager
+def _elsewhere(on: str, workers: int | None, protection: Protection) -> Iterator[Pool | None]:
+    """The Dask cluster that evaluates policies while it is open, None for processes of this machine."""
+    if on == "local":
+        protection.refuse(on)
+        yield None
+        return
+    from transom.bench.run.dask_engine import dask_maps
+    from transom.tune.evaluation import on_cluster
+
+    with dask_maps(chosen_cluster(on, workers, 1, protection)) as apply:
+        yield on_cluster(apply)
 
 
 def _cores() -> int:
