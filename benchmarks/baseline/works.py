@@ -29,7 +29,7 @@ def work() -> Iterator[tuple[str, Callable[[], object]]]:
     """What is timed within a process."""
     trace = read_swf(INSTANCES / "workloads" / "lublin_5000.swf.gz")
     window = "window:solver=dp,seconds=none"
-    for policy in ("fcfs-easy", "wfp3-easy", "fcfs-conservative", window, "dras-pg:anywhere=yes"):
+    for policy in ("fcfs-easy", "wfp3-easy", "fcfs-conservative", "slurm-backfill", window, "dras-pg:anywhere=yes"):
         yield policy, partial(simulate, trace, policy)
     knapsacks = [
         *islice(read_knapsacks(INSTANCES / "classes" / "pisinger_50.jsonl"), 12),

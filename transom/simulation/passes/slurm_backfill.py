@@ -16,6 +16,10 @@ into it: such limits stand beside the resources. Where jobs share nodes, one for
 
 Where the leaf switches of nodes are known, cycles reserve single nodes (:mod:`~transom.simulation.passes.slurm_nodes`)
 instead of numbers of them.
+
+Most cycles change nothing. One that would repeat the one before is listed but not made
+(:mod:`~transom.simulation.passes.slurm_repeats`), and one that is made ends behind the last job that fits into what is
+idle now.
 """
 
 from __future__ import annotations
@@ -56,6 +60,7 @@ from transom.simulation.passes.slurm_nodes import (
     reserve,
     take_chosen,
 )
+from transom.simulation.passes.slurm_repeats import BEGIN, HEAD, UNTIL, LastCycle, keep_cycle, repeats
 from transom.simulation.passes.slurm_reservations import (
     ORDINARY,
     Reserved,
@@ -88,7 +93,7 @@ class Tables(NamedTuple):
     jobs whose partitions share nodes have the same number; ``blocked``: whether one of them does not fit, or one of
     a reservation; ``limits``: of users, accounts and QOS; ``passed`` ``(rows, 3)``: in each pass, how many jobs
     limits held back, the first of them, and what held it back; ``reserved``: by administrators; ``shared``: the
-    nodes that jobs share; ``plan``: of single nodes.
+    nodes that jobs share; ``plan``: of single nodes; ``last``: the last cycle.
     """
 
     runtime: IntArray
@@ -106,6 +111,7 @@ class Tables(NamedTuple):
     reserved: Reserved
     shared: SharedNodes
     plan: NodePlan
+    last: LastCycle
 
 
 @compiled
@@ -125,9 +131,17 @@ def run_slurm(
         arrived = False
         before(t.log, row, s.at, s.free)
         cycle = s.at[NOW] % terms.interval == 0
-        count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], cycle)
-        launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
-        after(t.log, row, count, backfilled, head, begin, t.ids)
+        if cycle and repeats(s, t.last):
+            count = 0
+            after(t.log, row, 0, 0, t.last.at[HEAD], t.last.at[BEGIN], t.ids)
+            for k in range(t.passed.shape[1]):
+                t.passed[row, k] = t.last.passed[k]
+        else:
+            count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], cycle)
+            launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
+            after(t.log, row, count, backfilled, head, begin, t.ids)
+            if cycle and count == 0 and len(t.plan.idle) == 0:
+                keep_cycle(s, t.last, t.passed[row], head, begin)
         if s.at[QUEUED]:
             change = next_change(s, t.reserved)
             if terms.steady and cycle and count == 0 and len(t.plan.idle) > 0:
@@ -160,16 +174,24 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
     heads, now, head, begin = count, s.at[NOW], -1, -1
     before_it, tested, planned = 0, 0, len(t.reserved.end) > 0  # heads, jobs that wait, and whether nodes are reserved
     single = len(t.plan.idle) > 0
+    limited, fitting = len(t.limits.most) > 0, min(waiting, heads + terms.depth) - 1
+    t.last.at[UNTIL] = next_change(s, t.reserved) - 1
     if not single:
         enter_running(s, t.reserved, t.profile, t.asked)
     for i in range(waiting):
+        # Behind the last job that fits into what is idle, nobody starts: no further reservation matters.
+        while not single and fitting >= i and not fits(s.jobs, s.queue[fitting], s.free):
+            fitting -= 1
+        over = not single and head >= 0 and i > fitting
+        if over and not limited:
+            break
         if before_it < heads and t.picks[before_it] == i:
             before_it += 1
             continue
         if tested == terms.depth:
             break
         job, tested = s.queue[i], tested + 1
-        if not allowed(s, t.limits, job, passed):
+        if not allowed(s, t.limits, job, passed) or over:
             continue
         used = ORDINARY
         if single:
@@ -196,13 +218,17 @@ def slurm_pass(s: State, terms: Terms, t: Tables, passed: IntArray, cycle: bool)
                 t.plan.made[SAME] = min(t.plan.made[SAME], start - terms.window + 1)
         elif start < now + terms.window:
             end = (start + s.jobs[job, WALLTIME]) // terms.resolution * terms.resolution
-            end, rounded = max(end, start + terms.resolution), max(start // terms.resolution * terms.resolution, now)
+            rounded = start // terms.resolution * terms.resolution
+            t.last.at[UNTIL] = min(t.last.at[UNTIL], rounded)
+            end, rounded = max(end, start + terms.resolution), max(rounded, now)
             if planned:
                 _block_early(t.asked, t, 0, start, rounded)
                 add(t.profile, t.asked, 0, start, until(t.reserved, used, end), TAKEN)
             else:
                 _block_early(s.jobs, t, job, start, rounded)
                 add(t.profile, s.jobs, job, start, end, TAKEN)
+        else:
+            t.last.at[UNTIL] = min(t.last.at[UNTIL], start - terms.window)
     backfilled = 0
     for k in range(heads, count):
         backfilled += t.modes[k] == BACKFILLED

@@ -25,6 +25,7 @@ from transom.simulation.passes.availability import new_profile
 from transom.simulation.passes.shared_nodes import SharedNodes
 from transom.simulation.passes.slurm_backfill import Tables, Terms, run_slurm, slurm_pass
 from transom.simulation.passes.slurm_limits import Limits
+from transom.simulation.passes.slurm_repeats import no_cycle
 from transom.simulation.passes.slurm_reservations import Reserved
 from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies.shared_nodes import check_node_cores, nobody_shares, shared_nodes
@@ -353,6 +354,7 @@ class SlurmBackfill:
             reserved=reserved,
             shared=shared,
             plan=node_plan(table.nodes, 0, 1, 0),
+            last=no_cycle(min(max(self.depth, self.queue), n)),
         )
 
 
