@@ -51,6 +51,10 @@ class SlurmBusyError(SlurmError):
     """A Slurm does not answer, or says that it is too busy: whether it did what it was asked is not known."""
 
 
+class PeerError(TransomError):
+    """Another program at the end of a connection sends what its protocol does not allow, or hangs up."""
+
+
 class PolicyError(TransomError):
     """A policy took a decision that the cluster cannot carry out."""
 

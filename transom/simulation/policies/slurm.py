@@ -250,6 +250,15 @@ class SlurmBackfill:
 
         Raises
         ------
+        SpecError : as of :meth:`decide_at`.
+        """
+        return self.decide_at(window, True)
+
+    def decide_at(self, window: Window, cycle: bool) -> Decision:
+        """What the main scheduler would start in a window and, with ``cycle``, a cycle after it.
+
+        Raises
+        ------
         SpecError : there are files of a site, which go by accounts, of which a window does not know.
         """
         if self.by_facts:
@@ -264,7 +273,7 @@ class SlurmBackfill:
         limits = limits_of_users(jobs, self.user_jobs, self.user_nodes).limits
         reserved = nothing_reserved(len(jobs), _amounts(state))
         tables = self._tables(state, np.empty(0, np.int64), jobs, window.cluster, limits, reserved, nobody_shares())
-        count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], True)
+        count, _, head, begin = slurm_pass(state, self._terms, tables, tables.passed[0], cycle)
         return decision_of(window, state.queue[tables.picks[:count]], tables.modes[:count], head, begin)
 
     def _reserved(
