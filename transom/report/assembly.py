@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def assembled(folder: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
-    """The page of a template.
+    """The page of a template, which may use the macros of ``macros.html.j2``.
 
     Parameters
     ----------
@@ -70,4 +70,4 @@ def _template(folder: str) -> Template:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"json": _json, "data": _data}
-    return environment.from_string(_file(folder, "page.html.j2"))
+    return environment.from_string(_file("transom.report", "macros.html.j2") + _file(folder, "page.html.j2"))

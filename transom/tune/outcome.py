@@ -83,7 +83,8 @@ class Noise(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What tuning came to; ``rule`` is the fixed rule that was best on the tuning part."""
+    """What tuning came to; ``rule`` is the fixed rule that was best on the tuning part, ``facts`` are those of waits
+    under the tuned policy beside today's (:class:`~transom.simulation.output.sentences.Answer`)."""
 
     today: Beside
     fixed: list[Beside]
@@ -93,6 +94,7 @@ class Outcome(NamedTuple):
     front: list[Beside]
     sentences: list[str]
     objectives: Sequence[Objective]
+    facts: dict[str, Any]
 
     def document(self) -> dict[str, Any]:
         """The same in JSON's terms."""
@@ -150,7 +152,9 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
     rule = beside(chosen.rule)
     said = _sentences(len(test), today, tuned, rule, rules, noise, terms)
     front = [beside(policy) for policy in chosen.front]
-    return Outcome(today, rules, tuned, rule, noise, front, [*said, *beside_today.sentences], terms.objectives)
+    return Outcome(
+        today, rules, tuned, rule, noise, front, [*said, *beside_today.sentences], terms.objectives, beside_today.facts
+    )
 
 
 def _copies(test: Workload, terms: Terms) -> list[Workload]:

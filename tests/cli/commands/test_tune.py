@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from tests.cli.conftest import Ran
 
@@ -81,6 +83,25 @@ def test_objectives_and_groups_stand_in_all_outputs(transom: Callable[..., Ran],
     assert (trace.parent / "tuned.png").stat().st_size > 5000
 
 
+def test_the_page_tells_all_and_nothing_of_names_becomes_a_part_of_it(transom: Callable[..., Ran], trace: Path) -> None:
+    evil = trace.with_name("<img src=x onerror=alert(1)>.swf")
+    trace.rename(evil)
+    done = tune(transom, evil, "--keep", "max_wait <= 2")
+    assert done.status == 0, done.err
+    page = (trace.parent / "tuned.html").read_text()
+    assert "<img" not in page
+    assert "&lt;img src=x" in page
+    told = json.loads(tune(transom, evil, "--keep", "max_wait <= 2", "--json", "--no-figures").out)
+    for sentence in told["sentences"]:
+        assert escape(sentence) in page
+    for rule in told["fixed"]:
+        assert f">{rule['policy']}</th>" in page or rule["policy"] == "fcfs-easy"
+    assert page.count("<figure>") == 2
+    assert "Who gains and who loses under the tuned policy" in page
+    assert ">size of the job</th>" in page
+    assert not re.search(r"<[a-z]+ [^>]*\b(src|href)=.(?!data:|#)", page)  # nothing is loaded from anywhere
+
+
 def test_the_policy_is_the_same_whatever_the_test_part_holds(transom: Callable[..., Ran], trace: Path) -> None:
     first = json.loads(tune(transom, trace, "--no-figures", "--json").out)
     tuned = trace.parent / "tuned.toml"
@@ -105,6 +126,7 @@ def test_the_policy_is_the_same_whatever_the_test_part_holds(transom: Callable[.
 
 
 def test_a_dask_cluster_chooses_as_this_machine_does(transom: Callable[..., Ran], trace: Path) -> None:
+    pytest.importorskip("distributed")
     here = tune(transom, trace, "--no-figures", "--json")
     journal = trace.parent / "tuned.toml.evaluations.jsonl"
     replays = sorted(journal.read_bytes().splitlines())
@@ -187,6 +209,11 @@ def test_settings_of_slurm_end_in_lines_to_paste(transom: Callable[..., Ran], tr
     told = json.loads(tune(transom, trace, *today, "--json").out)
     assert told["slurm_conf"]["paste"][0].startswith("PriorityWeightAge=")
     assert told["slurm_conf"]["diff"].startswith("---")
+    with_page = [option for option in today if option != "--no-figures"]
+    assert tune(transom, trace, *with_page).status == 0
+    page = (trace.parent / "tuned.html").read_text()
+    assert all(str(escape(line)) in page for line in told["slurm_conf"]["paste"])
+    assert str(escape(told["slurm_conf"]["diff"])) in page
     refused = tune(transom, trace, "--space", "slurm")  # which is given twice: the last one counts
     assert refused.status == 2
 

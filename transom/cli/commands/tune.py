@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,8 +20,6 @@ from transom.cli.output.schedule_tables import print_answer
 
 if TYPE_CHECKING:
     from transom.tune.evaluation import Pool
-    from transom.tune.figures import Figures
-    from transom.tune.outcome import Beside, Outcome
     from transom.tune.search import Score
 
 
@@ -93,7 +91,7 @@ def command(
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="File for the policy.")] = Path("tuned.toml"),
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw the front beside the file, as a PNG.")
+        bool, typer.Option("--figures/--no-figures", help="Draw the front beside the file, as a PNG, and write a page.")
     ] = True,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -163,14 +161,18 @@ def command(
         return
     if chosen.resumed:
         note(f"{chosen.resumed:,} replays are read from {journal}")
+    from transom.cli.output.tuned_page import columns, rows, write_page
+
     told = outcome(parts.test, rules, terms, chosen, judged)
-    drawn = out.with_name(out.stem + ".png") if figures else None
-    if drawn is not None:
+    lines = lines_for(chosen.policy, today) if of_slurm else None
+    texts = [] if lines is None else [("In slurm.conf", "\n".join(lines.paste)), ("The change", lines.diff)]
+    drawn = [out.with_name(out.stem + end) for end in (".png", ".html")] if figures else []
+    if drawn:
         from transom.plot import save
         from transom.tune.picture import front_picture
 
-        save(front_picture(told), drawn)
-    lines = lines_for(chosen.policy, today) if of_slurm else None
+        save(front_picture(told), drawn[0])
+        write_page(drawn[1], told, about, [each for each in texts if each[1]])
     if json:
         print_json(
             {
@@ -187,20 +189,15 @@ def command(
         return
     print_answer(told.sentences)
     beside = "the log" if today == LOGGED else today
-    columns = {**_COLUMNS, **{each.name: each.name for each in objectives if each.name not in _COLUMNS}}
-    print_table(
-        remarked(
-            f"{workload.name}: tuned beside {beside} and fixed rules, {chosen.policies:,} policies tried", workload
-        ),
-        ["policy", *(f"{column}, {part}" for part in ("tuning", "test") for column in columns.values())],
-        [[name, *_cells(each.train, columns), *_cells(each.test, columns)] for name, each in _rows(told)],
-    )
+    title = f"{workload.name}: tuned beside {beside} and fixed rules, {chosen.policies:,} policies tried"
+    cells = [[cell.text for cell in row] for row in rows(told)]
+    print_table(remarked(title, workload), columns(told), cells)
     if lines is not None:
         _print_lines("in slurm.conf:", lines.paste)
         _print_lines("the change:", lines.diff.splitlines())
     note(f"policy: --policy tuned:file={out}")
-    if drawn is not None:
-        note(f"figure: {drawn}")
+    if drawn:
+        note(f"figure and page: {drawn[0]}, {drawn[1]}")
 
 
 def _print_lines(title: str, lines: Sequence[str]) -> None:
@@ -227,18 +224,3 @@ def _cores() -> int:
     import os
 
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-_COLUMNS = {"bounded_slowdown": "slowdown", "wait": "wait", "max_wait": "longest"}
-
-
-def _rows(told: Outcome) -> list[tuple[str, Beside]]:
-    rules = sorted(told.fixed, key=lambda each: told.objectives[0].value(each.test))
-    named = [(each.policy, each) for each in rules if each.policy != told.today.policy]
-    return [(f"today: {told.today.policy}", told.today), ("tuned", told.tuned), *named]
-
-
-def _cells(of: Figures | None, columns: Iterable[str]) -> list[str]:
-    from transom.tune.objectives import Objective
-
-    return ["-" if of is None else Objective(name).text(of)[0] for name in columns]

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transom._system.durations import column_unit, times
+from transom._system.durations import column_unit
 from transom._system.wording import counted
 from transom.errors import DocumentError
 from transom.models.arrays import IntArray
 from transom.report.assembly import assembled
 from transom.report.explorer.compact import packed
 from transom.report.explorer.recorded import Recorded, answered, read_recorded
+from transom.report.groups import group_lines
 from transom.simulation.core.outage_log import OUTAGE_COLUMNS, OUTAGE_KINDS, OutageLog
 from transom.simulation.core.schedule import MODES, Schedule
 from transom.simulation.output.as_logged import AS_LOGGED, as_logged
@@ -34,7 +35,6 @@ SCRIPT = ("script/elements.js", "script/boxes.js", *(f"explorer/script/{name}.js
 
 _WAITS = ("mean_wait", "median_wait", "max_wait")
 _FIGURES = {"mean_bounded_slowdown": (1, ""), "utilisation": (0.01, "%")}
-_KINDS = {"partition": "partition", "size": "size of the job", "group": "group of users", "use": "use of the machine"}
 
 
 class Explorer(NamedTuple):
@@ -72,7 +72,7 @@ def explorer(paths: Sequence[Path], title: str | None = None) -> Explorer:
         remarks=[each.text for each in schedule.diagnostics] or [each["text"] for each in recorded[0].card["remarks"]],
         facts=_facts(recorded),
         figures=_figures(recorded),
-        groups=_groups(answer.facts["policies"]),
+        groups=group_lines(answer.facts["policies"]),
         clock="Times count from the first submission." if epoch is None else "Times are in UTC.",
         data=_data(recorded, texts, epoch),
     )
@@ -120,36 +120,6 @@ def _figures(recorded: Sequence[Recorded]) -> tuple[list[tuple[str, str]], list[
         ["–" if isnan(each[name]) else f"{each[name] / units[name][0]:,.2f}" for name in names] for each in figures
     ]
     return heads, list(zip(rows, cells, strict=True))
-
-
-class Line(NamedTuple):
-    """The mean waits of a group of jobs under two policies, in units that fit; the range is empty without repeats."""
-
-    name: str
-    jobs: int
-    before: str
-    after: str
-    change: str
-    range: str
-
-
-def _groups(policies: Sequence[Mapping[str, Any]]) -> list[tuple[str, bool, dict[str, list[Line]]]]:
-    """Of each policy the waits of groups by kind, and whether there is a range over repeats."""
-    found = []
-    for each in policies:
-        lines = {_KINDS[kind]: [_line(row) for row in rows] for kind, rows in each["groups"].items()}
-        found.append((each["policy"], any(line.range for rows in lines.values() for line in rows), lines))
-    return [each for each in found if each[2]]
-
-
-def _line(row: Mapping[str, Any]) -> Line:
-    span = "" if row["lowest"] is None else f"{_signed(row['lowest'])} to {_signed(row['highest'])}"
-    before, after = times(row["baseline"], row["value"])
-    return Line(row["name"], row["jobs"], before, after, _signed(row["difference"]), span)
-
-
-def _signed(seconds: float) -> str:
-    return f"{'+' if seconds > 0 else '-' if seconds < 0 else ''}{times(abs(seconds))[0]}"
 
 
 def _data(recorded: Sequence[Recorded], texts: Mapping[str, NDArray[Any]], epoch: int | None) -> dict[str, Any]:
