@@ -104,7 +104,8 @@ def run() -> Iterator[Run]:
                 done = warm().run(command, folder, environment)  # which imports nothing of ours in their place
             else:
                 done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=900)
-            assert done.returncode == 0, done.stderr
+            expected = (0, 1) if command[:2] == ["transom", "conform"] else (0,)  # 1: starts differ
+            assert done.returncode in expected, done.stderr
             return "\n".join(line.rstrip() for line in done.stdout.splitlines())
 
         yield run

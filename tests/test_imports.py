@@ -23,7 +23,7 @@ LAYERS = [
     {"generate", "forecast"},
     {"learned"},
     {"bench", "plot"},
-    {"adapters", "report", "slurm", "testing", "tune"},
+    {"adapters", "conform", "report", "slurm", "testing", "tune"},
     {"cli"},
     {"__main__", "foreseen"},
 ]

@@ -23,6 +23,7 @@ from transom.cli import run
 from transom.cli.app import command_line
 from transom.generate import generate_knapsack, generate_lublin
 from transom.io import write_documents
+from transom.simulation import simulate
 from transom.slurm.advice import Adviser
 from transom.slurm.advice_log import AdviceLog
 from transom.slurm.audit import Audit
@@ -59,6 +60,7 @@ CASES = {
     "when": "{0}/trace.swf.gz --job 5",
     "solve": "{0}/library/packs.jsonl --solver dp --out {0}/solved.jsonl",
     "check": "{0}/library/packs.jsonl {0}/results.jsonl",
+    "conform": "{0}/starts.csv --trace {0}/trace.swf.gz",
     "snapshot": "{0}/trace.swf.gz --every 3600 --out {0}/windows.jsonl",
     "report": "{0}/store -o {0}/page.html",
     "calibrate": "{0}/logged.swf",
@@ -125,6 +127,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace = generate_lublin(80, 64, np.random.default_rng(1), load=1.2)
     write_swf(trace, folder / "trace.swf.gz")
     write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
+    started = simulate(trace, "fcfs-easy")
+    started.to_frame().select("job_id", "start").write_csv(folder / "starts.csv")
     (folder / "plan.toml").write_text(PLAN)
     (folder / "tasks.csv").write_text(TASKS)
     Audit(folder / "audit.jsonl").write("begin", policy="fcfs-easy", allocate=None, seed=0)

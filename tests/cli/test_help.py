@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Ran
 
-ALONE = ("demo", "simulate", "solve", "check", "snapshot", "report", "solvers", "models", "schema")
+ALONE = ("demo", "simulate", "solve", "check", "conform", "snapshot", "report", "solvers", "models", "schema")
 GROUPS = {
     "generate": ("workload", "knapsack", "selection", "tjap", "csp", "placement", "workflow", "joint", "dataset"),
     "bench": ("run", "plan", "score", "compare"),

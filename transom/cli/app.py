@@ -17,8 +17,8 @@ from transom.errors import SpecError
 
 _MODULES = {
     "demo": "demo", "simulate": "simulate", "when": "when", "solve": "solve", "check": "check", "snapshot": "snapshot",
-    "calibrate": "calibrate", "tune": "tune", "report": "report", "solvers": "solvers", "models": "models",
-    "schema": "schema", "compile": "compile", "generate workload": "generate.workload",
+    "calibrate": "calibrate", "tune": "tune", "conform": "conform", "report": "report", "solvers": "solvers",
+    "models": "models", "schema": "schema", "compile": "compile", "generate workload": "generate.workload",
     **dict.fromkeys(
         (f"generate {each}" for each in ("knapsack", "selection", "tjap", "csp", "placement", "workflow", "joint")),
         "generate.instances",

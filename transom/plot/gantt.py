@@ -75,22 +75,12 @@ def gantt(
     if end <= start:
         raise ModelError(f"gantt: end must be > start = {start} s, got {end}")
     unit, name = time_unit(end - start)
-    owner = np.repeat(np.arange(len(schedule)), np.diff(runs.offsets))
-    shown = (schedule.start[owner] < end) & (schedule.end[owner] > start)
-    owner = owner[shown]
-    boxes = np.column_stack(
-        (
-            np.clip((schedule.start[owner] - first) / unit, (start - first) / unit, None),
-            np.clip((schedule.end[owner] - first) / unit, None, (end - first) / unit),
-            runs.first[shown],
-            runs.last[shown] + 1,
-        )
-    ).astype(np.float64)
     if colour == "mode":
-        palette, kind = tuple(MODE_COLOURS[mode] for mode in MODES), schedule.mode[owner]
+        palette, kind = tuple(MODE_COLOURS[mode] for mode in MODES), schedule.mode
     else:
-        number = owner if colour == "job" else schedule.jobs.user[owner]
+        number = np.arange(len(schedule)) if colour == "job" else schedule.jobs.user
         palette, kind = _JOB_COLOURS, number % len(_JOB_COLOURS)
+    boxes, kind = _boxes(schedule, runs, (start, end, first, unit), kind)
     outages = None
     if (log := schedule.outages) is not None:
         out = (log.begin < end) & (log.end > start)
@@ -119,6 +109,61 @@ def gantt(
         named = zip(_JOB_COLOURS, names, strict=False)
         handles = [Patch(color=shade, label=shortened(name, 24)) for shade, name in named]
         figure.legend(handles=handles, loc="outside lower right", ncols=4, handlelength=1, handleheight=1, fontsize=7)
+    return figure
+
+
+def _boxes(
+    schedule: Schedule, runs: NodeRuns, shown: tuple[float, float, float, float], kind: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """What jobs occupy between two instants, as left, right, bottom, top, and the kind of each.
+
+    ``shown``: from when to when, where the axis has its zero [s], and its unit [s]; ``kind``: of each job.
+    """
+    start, end, zero, unit = shown
+    owner = np.repeat(np.arange(len(schedule)), np.diff(runs.offsets))
+    inside = (schedule.start[owner] < end) & (schedule.end[owner] > start)
+    owner = owner[inside]
+    boxes = np.column_stack(
+        (
+            np.clip((schedule.start[owner] - zero) / unit, (start - zero) / unit, None),
+            np.clip((schedule.end[owner] - zero) / unit, None, (end - zero) / unit),
+            runs.first[inside],
+            runs.last[inside] + 1,
+        )
+    )
+    return boxes.astype(np.float64), kind[owner]
+
+
+@styled
+def gantt_beside(
+    schedules: Sequence[Schedule], start: int, end: int, kinds: Sequence[IntArray], names: dict[str, str], nodes: int
+) -> Figure:
+    """Several schedules of one stretch of time, one below the other, with jobs coloured by kind.
+
+    Parameters
+    ----------
+    schedules : what happened, on a machine that is large enough for all of them.
+    start, end : what part to show [s].
+    kinds : of the jobs of each schedule, positions in ``names``.
+    names : the colour of each kind by what the legend calls it.
+    nodes : the size of the machine, where a line is drawn.
+    """
+    from matplotlib.patches import Patch
+
+    unit, name = time_unit(end - start)
+    figure = new_figure(2.0 * len(schedules) + 0.6)
+    panels = figure.subplots(len(schedules), 1, sharex=True, sharey=True)
+    for axes, schedule, kind in zip(np.atleast_1d(panels), schedules, kinds, strict=True):
+        boxes, shown = _boxes(schedule, assign_nodes(schedule), (start, end, start, unit), kind)
+        _draw_boxes(axes, boxes, shown, tuple(names.values()))
+        axes.axhline(nodes, color="black", linewidth=0.6, linestyle=":")
+        axes.set(xlim=(0, (end - start) / unit), ylim=(0, 1.02 * schedule.cluster.num_nodes))
+        axes.set_ylabel("node [number]")
+        thousands(axes.yaxis, whole=True)
+        heading(axes, schedule.policy)
+    axes.set_xlabel(f"time since {start:,} s [{name}]")
+    handles = [Patch(color=colour, label=text) for text, colour in names.items()]
+    figure.legend(handles=handles, loc="outside lower right", ncols=3, handlelength=1, handleheight=1, fontsize=7)
     return figure
 
 

@@ -21,7 +21,7 @@ Rules = Annotated[
     typer.Option(
         "--rules",
         metavar="RULES",
-        help="Event rules: textbook, or those of another program, for cross-checks: cqsim, "
+        help="Event rules: textbook, or those of another program, for cross-checks: cqsim, accasim, "
         "rlscheduler[:KEY=VALUE,...] with the keys sign (real, published), sequences, "
         "length, first and seed, and for tasks cloudsimpy. Packages can add others.",
     ),

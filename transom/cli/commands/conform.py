@@ -1,0 +1,131 @@
+"""``transom conform``: start times of other programs beside those of the textbook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transom._system.wording import counted
+from transom.cli.options import common as options
+from transom.cli.options import completion
+from transom.cli.options.events import Read, read_under
+from transom.cli.options.reading import Reading
+from transom.cli.options.resources import Resources, equipped
+from transom.cli.options.structs import with_structs
+from transom.cli.output.console import describe, note, print_json
+
+if TYPE_CHECKING:
+    from transom.conform.dialects import Dialect, Explained
+    from transom.simulation.event_rules import EventRules
+    from transom.traces import Workload
+
+
+@with_structs
+def command(
+    context: typer.Context,
+    starts: Annotated[
+        Path,
+        typer.Argument(
+            help="Start times: CSV with the columns job and start, a trace in the Standard Workload Format, or "
+            "jobs.parquet."
+        ),
+    ],
+    trace: Annotated[Path, typer.Option("--trace", help="The trace that was scheduled.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy", metavar="SPEC", autocompletion=completion.policies, help="The policy to compare with."
+        ),
+    ] = "fcfs-easy",
+    dialect: Annotated[
+        list[Path] | None,
+        typer.Option("--dialect", metavar="FILE", help="A further dialect, as TOML. Repeat for several."),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw both schedules around the first difference (PNG, PDF or SVG).")
+    ] = None,
+    resources: Resources = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    nodes: options.Nodes = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Compare the start times of any program with those of the textbook.
+
+    Prints how many starts differ, the first wrong one with the rule that it breaks, and the dialect that explains all
+    of them, if a known one does. Columns have any common spelling, and times are on the clock of the trace [s]; end
+    and nodes are optional. The exit status is 1 if starts differ.
+    """
+    from transom.conform.dialects import explaining, known_dialects, read_dialect
+    from transom.conform.judging import judge
+    from transom.conform.starts import aligned, read_starts
+    from transom.simulation.policies.by_name import make_policy
+    from transom.simulation.runs import parse_runs
+    from transom.traces.job_ids import read_labels
+
+    dialects = [*(read_dialect(each) for each in dialect or ()), *known_dialects()]
+    chosen = make_policy(policy)
+    read = read_under("textbook", context, reading, trace, nodes, [])
+    workload = equipped(read.workload, trace, resources, seed).workload
+    labels = read_labels(trace, workload.jobs.id)
+    numbers = dict(zip(labels, workload.jobs.id.tolist(), strict=True)) if labels else {}
+    rows = read_starts(starts, {label: job for label, job in numbers.items() if not label.isdecimal()})
+    theirs = aligned(workload, rows)
+    verdict = judge(theirs, chosen, policy, seed=seed)
+    if not json:
+        for line in (*describe(workload), *theirs.notes):
+            note(line)
+    found: list[Explained] = []
+    left = 0
+    if verdict.differ:
+        # Most traces have no resources: a dialect is read anew from the file, as its program does.
+        def again(dialect: Dialect, spec: str) -> tuple[Workload, EventRules]:
+            changed = reading._replace(**dialect.reading)
+            taken: Read = read_under(dialect.rules, context, changed, trace, nodes, parse_runs([spec]))
+            return equipped(taken.workload, trace, resources, seed).workload, taken.rules
+
+        found, left = explaining(rows, dialects, policy, chosen, again, 3 * len(workload) + 300_000, seed)
+    document = {
+        **verdict.document(),
+        "dialect": found[0].dialect.name if found else None,
+        "explained_by": [{"dialect": each.dialect.name, "policy": each.policy, "rules": each.rules} for each in found],
+        "policy": policy,
+        "notes": list(theirs.notes),
+    }
+    if figure is not None and verdict.first is not None:
+        from transom.conform.picture import first_difference
+        from transom.plot import save
+
+        save(first_difference(theirs, verdict, starts.name), figure)
+        note(f"figure: {figure}")
+    if json:
+        print_json(document)
+    else:
+        _print(document, found, left)
+    if verdict.differ:
+        raise typer.Exit(1)
+
+
+def _print(document: dict[str, Any], found: list[Explained], left: int) -> None:
+    differ, jobs, first = (document[key] for key in ("differ", "jobs", "first"))
+    print(f"{differ:,} of {counted(jobs, 'start')} differ from {document['policy']}")
+    if first is None:
+        return
+    then, right = (_second(first[key]) for key in ("start", "expected"))
+    print(f"first: job {first['job']} starts {then}, expected {right}: {first['rule']}")
+    print(f"  {first['why']}")
+    for each in found:
+        print(f"dialect that explains all: {each.dialect.name} (--policy {each.policy} --rules {each.rules})")
+        print(f"  {each.dialect.about}")
+    if not found:
+        unfinished = f"; {left} of them were not tried to the end" if left else ""
+        print(f"no known dialect explains all{unfinished}")
+
+
+def _second(time: int | None) -> str:
+    return "never" if time is None else f"at {time:,} s"

@@ -1,0 +1,1 @@
+"""A referee for the schedules of other programs: start times beside those of a textbook policy."""
