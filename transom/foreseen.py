@@ -61,6 +61,10 @@ NodeName=n2 State=IDLE CPUTot=4 Partitions=p
 NodeName=n3 State=IDLE CPUTot=4 Partitions=p
 SwitchName=s0 Nodes=n[0-3]
 """
+_PRIORITIES = """PriorityType=priority/multifactor
+NodeName=n[0-63] CPUs=1
+PartitionName=p Nodes=ALL
+"""
 _MACHINES = "--machines count=2,cpu=8,memory=1"
 _RULES = ("first-fit", "best-fit", "tetris", "tetris-as-coded", "drf", "longest-first", "shortest-first", "random")
 _SEARCHED = ("classes", "hard", "selections", "allocations", "fragmented", "paths", "choices")
@@ -112,6 +116,7 @@ def commands() -> Iterator[str]:
     yield f"{tasks} {' '.join(f'--policy {each}' for each in rules)} --rules cloudsimpy"
     yield f"snapshot trace.swf --every 20000 --limit 4 --cluster {_TREE} --out windows.jsonl"
     yield "simulate trace.swf --jobs 60 --policy slurm-backfill --policy wfp3=slurm-backfill:order=wfp3 --no-figures"
+    yield "simulate trace.parquet --jobs 60 --policy slurm-backfill:priority=slurm.conf --no-figures"
     yield "generate workflow --family all --count 5 --tasks 12 --gap 60 --out stream.jsonl"
     yield "simulate stream.jsonl --nodes 4 --policy fcfs-easy --policy wfp3-conservative --out workflows"
     yield "check stream.jsonl workflows"
@@ -162,6 +167,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, chdir(folder), watched() as seen:
         Path("tasks.csv").write_text(_TASKS)
         Path("answers.txt").write_text(_ANSWERS)
+        Path("slurm.conf").write_text(_PRIORITIES)
         steps: list[Callable[[], None]] = [_solvers]
         steps += [partial(_run, each) for each in commands()]
         steps += [partial(_searches, each) for each in _SEARCHED]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from tests.slurm.cluster import EmulatedSlurm
-from transom.simulation.policies.slurm_priority import Priorities
+from transom.simulation.passes.slurm_priority import priority_at
+from transom.simulation.policies.slurm_priority import slurm_priorities
 from transom.traces import read_swf
 from transom.traces.job_facts import job_facts
 from transom.traces.records.slurm import read_slurm
@@ -42,7 +42,7 @@ def test_priorities_are_those_of_a_live_slurm(
     write_trace(tmp_path / "live.parquet", ended, read.card)
     workload = read_swf(tmp_path / "live.parquet")
     jobs, terms = workload.jobs, read_priority_terms(str(slurm.conf))
-    ours = Priorities(terms, job_facts(workload), jobs.submit, jobs.walltime, {}, {}).of(np.arange(len(jobs)), 0)
-    found = dict(zip(jobs.id.tolist(), ours.tolist(), strict=True))
+    ours = slurm_priorities(terms, job_facts(workload), jobs.submit, jobs.walltime, {}, {})
+    found = {job: priority_at(ours, i, 0) for i, job in enumerate(jobs.id.tolist())}
     assert len(live) == 4
     assert {job: found[job] for job in live} == live, slurm.run("sprio", "-l")

@@ -7,16 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.simulation import plain_fair_share
 from tests.simulation.plain_slurm import PlainJob
 from tests.simulation.policies.test_slurm_limits import trace
 from transom.errors import SpecError, TraceError
 from transom.simulation import make_policy, simulate
 from transom.simulation.core.events import END, NOW, START
 from transom.simulation.core.replay import Replay
-from transom.simulation.policies.fair_share import children_of, classic, fair_tree
-from transom.simulation.policies.slurm_priority import Priorities
+from transom.simulation.passes.fair_share import Shares, classic, fair_tree
+from transom.simulation.passes.slurm_priority import Priorities, note_starts, order_by_priority, priority_at
+from transom.simulation.policies.slurm_priority import shares_of, slurm_priorities
 from transom.traces.job_facts import JobFacts, Kind, job_facts
-from transom.traces.records.slurm_text.limits import Association, Key
+from transom.traces.records.slurm_text.limits import Association
 from transom.traces.records.slurm_text.priority import read_priority_terms
 
 CONF = """
@@ -37,7 +39,9 @@ def priorities(conf: str, folder: Path, *jobs: tuple[int, int, int, int, int, st
         np.array([(1, each[1], each[2], each[0], each[3]) for each in jobs]),
     )
     walltime = np.array([each[4] for each in jobs])
-    return Priorities(read_priority_terms(str(folder / "slurm.conf")), facts, np.zeros_like(walltime), walltime, {}, {})
+    return slurm_priorities(
+        read_priority_terms(str(folder / "slurm.conf")), facts, np.zeros_like(walltime), walltime, {}, {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def priorities(conf: str, folder: Path, *jobs: tuple[int, int, int, int, int, st
 )
 def test_factors_are_those_of_the_documentation(tmp_path: Path, conf: str, at: int, expected: list[int]) -> None:
     made = priorities(conf, tmp_path, (2, 8, 2048, 1, 3600, "main"), (1, 2, 1024, 0, 1800, "fast"))
-    assert made.of(np.arange(2), at).tolist() == expected
+    assert [priority_at(made, job, at) for job in range(2)] == expected
 
 
 def test_billing_is_a_sum_of_weighted_amounts_or_the_largest(tmp_path: Path) -> None:
@@ -70,29 +74,29 @@ def test_billing_is_a_sum_of_weighted_amounts_or_the_largest(tmp_path: Path) -> 
     assert priorities("", tmp_path, (1, 4, 65536, 1, 60, "main")).billing.tolist() == [4.0]
 
 
-def tree(*rows: tuple[str, str, str, int, float]) -> tuple[dict[Key, Association], dict[Key, float]]:
-    """Associations of (account, user, parent, share, use); accounts add up what is below."""
-    made = {(a, u, ""): Association(a, u, parent=p, share=s) for a, u, p, s, _ in rows}
-    usage = {(a, u, ""): use for a, u, _, _, use in rows if u}
+def tree(*rows: tuple[str, str, str, int, float]) -> Shares:
+    """Shares of associations of (account, user, parent, share, use); accounts add up what is below."""
 
     def below(account: str) -> float:
         own = sum(use for a, u, _, _, use in rows if u and a == account)
         return own + sum(below(a) for a, u, p, _, _ in rows if not u and p == account)
 
-    return made, usage | {(a, u, ""): below(a) for a, u, _, _, _ in rows if not u}
+    made = shares_of({(a, u, ""): Association(a, u, parent=p, share=s) for a, u, p, s, _ in rows})
+    made.usage[:] = [use if u else below(a) for a, u, _, _, use in rows]
+    return made
 
 
 def test_classic_fair_share_of_a_tree() -> None:
-    made, usage = tree(
+    made = tree(
         ("a", "", "root", 40, 0), ("b", "", "root", 60, 0), ("c", "", "a", 30, 0), ("d", "", "a", 10, 0),
         ("c", "u1", "", 1, 20), ("d", "u2", "", 1, 25), ("b", "u3", "", 1, 55),
     )  # fmt: skip
     # a: U 0.45, S 0.4; c: U 0.2 + 0.25 x 0.75, S 0.3; d: U 0.25 + 0.2 x 0.25, S 0.1; b: U 0.55, S 0.6.
-    expected = {"u1": 2 ** -(0.3875 / 0.3), "u2": 2 ** -(0.3 / 0.1), "u3": 2 ** -(0.55 / 0.6)}
-    found = classic(made, children_of(made), usage)
-    assert {key[1]: value for key, value in found.items()} == pytest.approx(expected)
-    halved = classic(made, children_of(made), usage, dampening=2)
-    assert {key[1]: value for key, value in halved.items()} == pytest.approx({u: v**0.5 for u, v in expected.items()})
+    expected = [2 ** -(0.3875 / 0.3), 2 ** -(0.3 / 0.1), 2 ** -(0.55 / 0.6)]
+    classic(made, 1)
+    assert made.factor.tolist() == pytest.approx([0, 0, 0, 0, *expected])
+    classic(made, 2)
+    assert made.factor.tolist() == pytest.approx([0, 0, 0, 0, *(each**0.5 for each in expected)])
 
 
 def test_fair_tree_ranks_accounts_before_the_users_in_them() -> None:
@@ -101,19 +105,45 @@ def test_fair_tree_ranks_accounts_before_the_users_in_them() -> None:
         ("a", "u1", "", 1, 90.0), ("a", "u2", "", 1, 10.0), ("b", "u3", "", 1, 30.0), ("b", "u4", "", 1, 30.0),
         ("c", "u5", "", 1, 1.0), ("c", "u6", "", 0, 0.0),
     ]  # fmt: skip
-    made, usage = tree(*rows)
+    made = tree(*rows)
     # Levels: c 0.3 / (1/161), b 0.3 / (60/161), a 0.4 / (100/161); u3 and u4 are tied.
-    found = {key[1]: round(6 * value) for key, value in fair_tree(made, children_of(made), usage).items()}
-    assert found == {"u5": 6, "u6": 5, "u3": 4, "u4": 4, "u2": 2, "u1": 1}
+    assert ranks(made) == [0, 0, 0, 1, 2, 4, 4, 6, 5]
     # Nobody has used anything: accounts are merged, and all users with shares have one rank.
-    none = {key[1]: round(6 * value) for key, value in fair_tree(made, children_of(made), {}).items()}
-    assert none == {"u1": 6, "u2": 6, "u3": 6, "u4": 6, "u5": 6, "u6": 1}
+    made.usage[:] = 0
+    assert ranks(made) == [0, 0, 0, 6, 6, 6, 6, 6, 1]
     # A user beside an account of the same level has the rank of the account's best user.
-    beside, used = tree(
-        ("root", "u", "", 1, 5.0), ("a", "", "root", 1, 0), ("a", "v", "", 1, 4.0), ("a", "w", "", 1, 1.0)
-    )
-    ranks = {key[1]: round(3 * value) for key, value in fair_tree(beside, children_of(beside), used).items()}
-    assert ranks == {"u": 3, "w": 3, "v": 1}
+    beside = tree(("root", "u", "", 1, 5.0), ("a", "", "root", 1, 0), ("a", "v", "", 1, 4.0), ("a", "w", "", 1, 1.0))
+    assert ranks(beside) == [3, 0, 1, 3]
+
+
+def ranks(made: Shares) -> list[int]:
+    fair_tree(made)
+    return [round(each * sum(made.user)) for each in made.factor]
+
+
+def test_fair_shares_of_any_tree_are_those_of_a_plain_replay() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(150):
+        accounts = [f"a{i}" for i in range(int(rng.integers(1, 8)))]
+        rows = [
+            (name, "", str(rng.choice(["root", *accounts[:i]])), int(rng.integers(0, 3)), 0.0)
+            for i, name in enumerate(accounts)
+        ]
+        for i in range(int(rng.integers(1, 12))):
+            used = float(rng.choice([0, 0, 1, 2, rng.random()]))
+            rows.append((str(rng.choice(["root", *accounts])), f"u{i}", "", int(rng.integers(0, 3)), used))
+        rows = [rows[i] for i in rng.permutation(len(rows))]
+        made = tree(*rows)
+        known = {(a, u, ""): Association(a, u, parent=p, share=s) for a, u, p, s, _ in rows}
+        for _ in range(2):  # the second time in the order of the first
+            usage = dict(zip(known, made.usage.tolist(), strict=True))
+            fair_tree(made)
+            expected = plain_fair_share.fair_tree(known, plain_fair_share.children_of(known), usage)
+            assert made.factor.tolist() == [expected.get(key, 0.0) for key in known]
+            classic(made, 2)
+            expected = plain_fair_share.classic(known, plain_fair_share.children_of(known), usage, 2)
+            assert made.factor.tolist() == pytest.approx([expected.get(key, 0.0) for key in known])
+            made.usage[:] = np.where(rng.random(len(made.usage)) < 0.3, 0.0, made.usage * rng.random(len(made.usage)))
 
 
 FAIR = "PriorityWeightFairshare=1000\nPriorityCalcPeriod=1\nPriorityDecayHalfLife=1-0\n"
@@ -146,19 +176,22 @@ def test_use_decays_by_half_in_a_half_life(tmp_path: Path) -> None:
     terms = read_priority_terms(str(tmp_path / "slurm.conf"))
     key = ("law", "ann", "")
     associations = {each: Association(*each, parent="root" if not each[1] else "") for each in (("law", "", ""), key)}
-    made = Priorities(terms, job_facts(workload), workload.jobs.submit, workload.jobs.walltime, associations, {})
+    made = slurm_priorities(terms, job_facts(workload), workload.jobs.submit, workload.jobs.walltime, associations, {})
     replay = Replay(workload, "fcfs")
     replay.advance()
-    made.reorder(replay.state)
-    replay.state.jobs[0, [START, END]] = 0, 600
-    made.started(np.array([0]))
-    replay.state.at[NOW] = 600
-    made.reorder(replay.state)
-    assert made.usage[key] == pytest.approx(2400, rel=0.01)
-    replay.state.at[NOW] = 600 + 86400
-    made.reorder(replay.state)
-    assert made.usage[key] == pytest.approx(1200, rel=0.01)
-    assert made.usage["law", "", ""] == pytest.approx(1200, rel=0.01)
+    state = replay.state
+    order_by_priority(state, made)
+    note_starts(state, made, np.array([0]), 1)
+    state.jobs[0, [START, END]] = 0, 600
+    state.at[NOW] = 600
+    order_by_priority(state, made)
+    used = dict(zip(associations, made.shares.usage, strict=True))
+    assert used[key] == pytest.approx(2400, rel=0.01)
+    state.at[NOW] = 600 + 86400
+    order_by_priority(state, made)
+    used = dict(zip(associations, made.shares.usage, strict=True))
+    assert used[key] == pytest.approx(1200, rel=0.01)
+    assert used["law", "", ""] == pytest.approx(1200, rel=0.01)
 
 
 @pytest.mark.parametrize(

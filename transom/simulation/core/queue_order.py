@@ -129,13 +129,7 @@ def _reorder(o: QueueOrder, queue: IntArray, count: int, ordered: int, at: IntAr
         if ordered == count:
             return
     _fill(o.fill, o.program, o.facts, queue, count, at[NOW], o.scores)
-    width = 1
-    while width < count:
-        for low in range(0, count - width, 2 * width):
-            middle = low + width
-            if _before(o.scores[middle], queue[middle], o.scores[middle - 1], queue[middle - 1]):
-                _merge(o, queue, low, middle, min(middle + width, count))
-        width *= 2
+    sort_by_score(queue, o.scores, o.left, o.left_scores, count)
     _list_kinds(o, queue, count)
 
 
@@ -270,20 +264,43 @@ def _list_kinds(o: QueueOrder, queue: IntArray, count: int) -> None:
 
 
 @no_refcount
-def _merge(o: QueueOrder, queue: IntArray, low: int, middle: int, high: int) -> None:
+def sort_by_score(queue: IntArray, scores: FloatArray, left: IntArray, left_scores: FloatArray, count: int) -> None:
+    """Sort the first ``count`` jobs of a queue, and their scores, by score, then by job.
+
+    ``left`` and ``left_scores`` are scratch, as long as the queue.
+    """
+    width = 1
+    while width < count:
+        for low in range(0, count - width, 2 * width):
+            middle = low + width
+            if _before(scores[middle], queue[middle], scores[middle - 1], queue[middle - 1]):
+                _merge(queue, scores, left, left_scores, low, middle, min(middle + width, count))
+        width *= 2
+
+
+@no_refcount
+def _merge(
+    queue: IntArray,
+    scores: FloatArray,
+    left: IntArray,
+    left_scores: FloatArray,
+    low: int,
+    middle: int,
+    high: int,
+) -> None:
     """Merge the ordered places from ``low`` to ``middle`` with those from there to ``high``."""
-    while not _before(o.scores[middle], queue[middle], o.scores[low], queue[low]):
+    while not _before(scores[middle], queue[middle], scores[low], queue[low]):
         low += 1
     size = middle - low
     for i in range(size):
-        o.left[i], o.left_scores[i] = queue[low + i], o.scores[low + i]
+        left[i], left_scores[i] = queue[low + i], scores[low + i]
     i, k = 0, low
     while i < size:
-        if middle < high and _before(o.scores[middle], queue[middle], o.left_scores[i], o.left[i]):
-            queue[k], o.scores[k] = queue[middle], o.scores[middle]
+        if middle < high and _before(scores[middle], queue[middle], left_scores[i], left[i]):
+            queue[k], scores[k] = queue[middle], scores[middle]
             middle += 1
         else:
-            queue[k], o.scores[k] = o.left[i], o.left_scores[i]
+            queue[k], scores[k] = left[i], left_scores[i]
             i += 1
         k += 1
 

@@ -60,6 +60,7 @@ from transom.simulation.passes.slurm_nodes import (
     reserve,
     take_chosen,
 )
+from transom.simulation.passes.slurm_priority import Priorities, note_starts, order_by_priority
 from transom.simulation.passes.slurm_repeats import BEGIN, HEAD, UNTIL, LastCycle, keep_cycle, repeats
 from transom.simulation.passes.slurm_reservations import (
     ORDINARY,
@@ -116,11 +117,19 @@ class Tables(NamedTuple):
 
 @compiled
 def run_slurm(
-    s: State, order: QueueOrder | None, terms: Terms, t: Tables, row: int, until: int, arrived: bool
+    s: State,
+    order: QueueOrder | None,
+    priorities: Priorities | None,
+    terms: Terms,
+    t: Tables,
+    row: int,
+    until: int,
+    arrived: bool,
 ) -> tuple[int, bool]:
     """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
 
-    ``arrived`` says that the events of the first pass have been taken in, and its queue is in order.
+    ``order`` or ``priorities``, if they are not None, order the queue before each pass. ``arrived`` says that the
+    events of the first pass have been taken in, and its queue is in the order of the rule.
     """
     while row < until:
         if not arrived:
@@ -129,6 +138,8 @@ def run_slurm(
             if order is not None:
                 reorder(order, s.jobs, s.queue, s.free, s.at)
         arrived = False
+        if priorities is not None:
+            order_by_priority(s, priorities)
         before(t.log, row, s.at, s.free)
         cycle = s.at[NOW] % terms.interval == 0
         if cycle and repeats(s, t.last):
@@ -138,6 +149,8 @@ def run_slurm(
                 t.passed[row, k] = t.last.passed[k]
         else:
             count, backfilled, head, begin = slurm_pass(s, terms, t, t.passed[row], cycle)
+            if priorities is not None:
+                note_starts(s, priorities, t.picks, count)
             launch(s.jobs, s.queue, s.ends, s.at, t.runtime, t.picks, t.modes, count)
             after(t.log, row, count, backfilled, head, begin, t.ids)
             if cycle and count == 0 and len(t.plan.idle) == 0:

@@ -31,7 +31,7 @@ from transom.simulation.passes.window_pass import decision_of, window_state
 from transom.simulation.policies.shared_nodes import check_node_cores, nobody_shares, shared_nodes
 from transom.simulation.policies.slurm_leaves import node_plan
 from transom.simulation.policies.slurm_limits import limits_of_users, with_site
-from transom.simulation.policies.slurm_priority import Priorities
+from transom.simulation.policies.slurm_priority import slurm_priorities
 from transom.simulation.policies.slurm_reservations import (
     hosts_of_all,
     hosts_of_partitions,
@@ -81,7 +81,7 @@ class SlurmBackfill:
         holds back nobody. Decisions then have further columns: ``limited``, how many jobs limits hold back,
         ``limited_job``, the id of the first (-1 for none), and ``limit``, Slurm's reason.
     priority : a ``slurm.conf`` whose ``Priority...`` settings order the queue, instead of ``order``: priorities of
-        :class:`~transom.simulation.policies.slurm_priority.Priorities`, with the shares of ``assoc``.
+        :func:`~transom.simulation.policies.slurm_priority.slurm_priorities`, with the shares of ``assoc``.
     settings : settings of that file by name that are tried in place of what it states, such as
         ``[PriorityWeightAge=1000,PriorityMaxAge=7-0]``: weights, ages, ``PriorityFavorSmall``.
     reservations : a file with what ``scontrol show reservation`` prints, also with ``--json``: from its start to its
@@ -215,25 +215,22 @@ class SlurmBackfill:
             limits = with_site(limits, facts, replay.ids, associations, qos)
             if terms is not None:
                 jobs = replay.jobs
-                priorities = Priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
+                priorities = slurm_priorities(terms, facts, jobs.submit, jobs.walltime, associations, qos)
         busy = _whole_seconds(self.completing, len(replay.jobs))
         held_for = replay.runtime + busy
         tables = self._tables(state, held_for, replay.jobs, replay.cluster, limits.limits, reserved, shared)
         if self.leaf:
             self._check_whole_nodes(replay)
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
+        if priorities is not None:
+            state.jobs[:, events.RANK] = 0  # new jobs stay at the end of the queue until it is ordered
         # Where Python alone knows the order or takes in the events, only single passes are compiled.
-        leaps = priorities is None and not replay.stepwise and (replay.rule.timeless or order is not None)
-        terms_of_pass = self._terms._replace(steady=leaps and order is None and not state.at[events.MAX_WAIT])
+        leaps = not replay.stepwise and (replay.rule.timeless or order is not None)
+        same_order = order is None and priorities is None and not state.at[events.MAX_WAIT]
+        terms_of_pass = self._terms._replace(steady=leaps and same_order)
 
         def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
-            if priorities is None:
-                return run_slurm(state, order, terms_of_pass, tables, row, until, arrived)
-            priorities.reorder(state)
-            queue = state.queue[: state.at[events.QUEUED]].copy()
-            done = run_slurm(state, order, terms_of_pass, tables, row, until, arrived)
-            priorities.started(queue[state.jobs[queue, events.START] >= 0])
-            return done
+            return run_slurm(state, order, priorities, terms_of_pass, tables, row, until, arrived)
 
         columns = {**dict(zip(COLUMNS, tables.log, strict=True)), "limited": tables.passed}
         decisions = drive(replay, step, columns, report, leaps)

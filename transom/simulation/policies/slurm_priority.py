@@ -1,4 +1,4 @@
-"""Slurm's multifactor priorities in a replay: computed when a job comes to wait, and for all jobs once in a period."""
+"""Slurm's multifactor priorities: what a site has set, and what the trace states of its jobs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from transom._system.records import record
 from transom.errors import SpecError
 from transom.models.arrays import FloatArray, IntArray
-from transom.simulation.core.events import END, NOW, QUEUED, START, State
-from transom.simulation.policies.fair_share import children_of, classic, fair_tree
+from transom.simulation.passes.fair_share import Shares
+from transom.simulation.passes.slurm_priority import Priorities, Progress, Weights, find_shares
 from transom.traces.job_facts import AMOUNTS, JobFacts
 from transom.traces.records.slurm_text.limits import Association, Key, Qos, chain
 from transom.traces.records.slurm_text.priority import PartitionTerms, PriorityTerms
 
 _CPU, _NODE = AMOUNTS.index("cpu"), AMOUNTS.index("node")
 _LN2 = 0.693  # as Slurm has it
+_ROOT = ("root", "", "")
 
 
-class Priorities:
-    """Priorities of the jobs of a replay, and what they depend on: waits, and past use.
+def slurm_priorities(
+    terms: PriorityTerms,
+    facts: JobFacts,
+    submit: IntArray,
+    walltime: IntArray,
+    associations: Mapping[Key, Association],
+    qos: Mapping[str, Qos],
+) -> Priorities:
+    """Priorities of the jobs of a replay, before its first event.
 
     Parameters
     ----------
@@ -36,98 +45,88 @@ class Priorities:
     ----------
     Slurm's documentation, Multifactor Priority Plugin.
     """
+    if terms.fairshare and not associations:
+        raise SpecError("slurm-backfill: PriorityWeightFairshare needs shares: assoc=FILE")
+    if terms.qos and not qos:
+        raise SpecError("slurm-backfill: PriorityWeightQOS needs priorities: qos=FILE")
+    partitions = [terms.partitions.get(kind.partition, PartitionTerms()) for kind in facts.kinds]
+    amounts = np.maximum(facts.amounts, 0).astype(np.float64)
+    amounts[:, _CPU] = np.where(facts.amounts[:, _CPU] > 0, facts.amounts[:, _CPU], facts.amounts[:, _NODE])
+    fixed = terms.partition * np.array([each.factor for each in partitions])[facts.of]
+    fixed = fixed + terms.job_size * _sizes(terms, amounts, walltime)
+    most = max((each.priority for each in qos.values()), default=0)
+    of_qos = [qos[kind.qos].priority / most if most and kind.qos in qos else 0.0 for kind in facts.kinds]
+    fixed = fixed + terms.qos * np.array(of_qos)[facts.of]
+    total = np.array([each.total for each in partitions], np.float64)[facts.of]
+    share = np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
+    fixed = fixed + np.minimum(share, 1.0) @ np.array(terms.tres)
+    _, tier = np.unique([each.tier for each in partitions], return_inverse=True)
+    above_all = float(terms.age + terms.fairshare + fixed.max(initial=0.0) + 1.0)  # no priority reaches it
+    n = len(submit)
+    made = Priorities(
+        weights=Weights(
+            age=float(terms.age),
+            fairshare=float(terms.fairshare),
+            max_age=terms.max_age,
+            decay=1.0 - _LN2 / terms.half_life if terms.half_life else 1.0,
+            period=terms.period,
+            accrue_always="ACCRUE_ALWAYS" in terms.flags,
+            dampening=terms.dampening if "NO_FAIR_TREE" in terms.flags else 0,
+        ),
+        submit=np.ascontiguousarray(submit),
+        fixed=np.ascontiguousarray(fixed, np.float64),
+        tier=np.floor(above_all) * -tier.reshape(-1).astype(np.float64)[facts.of],
+        billing=_billing(terms, partitions, facts, amounts),
+        kind=np.ascontiguousarray(facts.of, np.int64),
+        chain=_chains(facts, associations),
+        shares=shares_of(associations),
+        priority=np.full(n, -1, np.int64),
+        since=np.zeros(n, np.int64),
+        active=np.empty(n, np.int64),
+        scores=np.empty(n),
+        left=np.empty(n, np.int64),
+        left_scores=np.empty(n),
+        now=record(Progress),
+    )
+    made.now.tick = int(submit[0]) if n else 0
+    if terms.fairshare:
+        find_shares(made)
+    return made
 
-    def __init__(
-        self,
-        terms: PriorityTerms,
-        facts: JobFacts,
-        submit: IntArray,
-        walltime: IntArray,
-        associations: Mapping[Key, Association],
-        qos: Mapping[str, Qos],
-    ) -> None:
-        if terms.fairshare and not associations:
-            raise SpecError("slurm-backfill: PriorityWeightFairshare needs shares: assoc=FILE")
-        if terms.qos and not qos:
-            raise SpecError("slurm-backfill: PriorityWeightQOS needs priorities: qos=FILE")
-        self.terms, self.submit = terms, submit
-        self.associations, self.children = associations, children_of(associations)
-        partitions = [terms.partitions.get(kind.partition, PartitionTerms()) for kind in facts.kinds]
-        amounts = np.maximum(facts.amounts, 0).astype(np.float64)
-        amounts[:, _CPU] = np.where(facts.amounts[:, _CPU] > 0, facts.amounts[:, _CPU], facts.amounts[:, _NODE])
-        self.tier = np.array([each.tier for each in partitions], np.int64)[facts.of]
-        self.fixed = terms.partition * np.array([each.factor for each in partitions])[facts.of]
-        self.fixed = self.fixed + terms.job_size * _sizes(terms, amounts, walltime)
-        most = max((each.priority for each in qos.values()), default=0)
-        of_qos = [qos[kind.qos].priority / most if most and kind.qos in qos else 0.0 for kind in facts.kinds]
-        self.fixed = self.fixed + terms.qos * np.array(of_qos)[facts.of]
-        total = np.array([each.total for each in partitions], np.float64)[facts.of]
-        share = np.divide(amounts, total, out=np.zeros_like(amounts), where=total > 0)
-        self.fixed = self.fixed + np.minimum(share, 1.0) @ np.array(terms.tres)
-        self.billing = _billing(terms, partitions, facts, amounts)
-        chains = [chain(associations, (kind.account, kind.user, kind.partition)) for kind in facts.kinds]
-        self.chains = [[(each.account, each.user, each.partition) for each in above] for above in chains]
-        self.kind = facts.of
-        self.fair = self._fair({})
-        self.usage: dict[Key, float] = {}
-        self.priority = np.full(len(submit), -1, np.int64)
-        self.since = np.zeros(len(submit), np.int64)
-        self.tick = int(submit[0]) if len(submit) else 0
-        self.active = np.empty(0, np.int64)
 
-    def reorder(self, s: State) -> None:
-        """Bring the queue into the order of priorities that holds now."""
-        now, waiting = int(s.at[NOW]), s.queue[: s.at[QUEUED]]
-        last = self.tick + (now - self.tick) // self.terms.period * self.terms.period
-        if last > self.tick:
-            self._use(s, last)
-            self.fair = self._fair(self.usage)
-            known = waiting[self.priority[waiting] >= 0]
-            self.priority[known] = self.of(known, last)
-        new = waiting[self.priority[waiting] < 0]
-        self.since[new] = self.submit[new] if "ACCRUE_ALWAYS" in self.terms.flags else now
-        self.priority[new] = self.of(new, now)
-        s.queue[: len(waiting)] = waiting[np.lexsort((waiting, -self.priority[waiting], -self.tier[waiting]))]
+def shares_of(associations: Mapping[Key, Association]) -> Shares:
+    """The shares of a site, none of which has been used; associations are numbered as they come."""
+    place, count = {key: a for a, key in enumerate(associations)}, len(associations)
+    place_of_account = {**{key: a for key, a in place.items() if not key[1]}, _ROOT: count}
+    below: list[list[int]] = [[] for _ in range(count + 1)]
+    for a, (key, each) in enumerate(associations.items()):
+        above = place_of_account.get((each.account if each.user else each.parent, "", ""))
+        if key != _ROOT and above is not None:
+            below[above].append(a)
+    listed = np.array([a for siblings in below for a in siblings], np.int64)
+    return Shares(
+        share=np.array([each.share for each in associations.values()], np.float64),
+        user=np.array([bool(each.user) for each in associations.values()], bool),
+        first=np.cumsum([0, *map(len, below)], dtype=np.int64),
+        below=listed,
+        ranked=listed.copy(),
+        usage=np.zeros(count),
+        factor=np.zeros(count),
+        level=np.zeros(count),
+        part=np.zeros(count),
+        listed=np.empty(count, np.int64),
+        frames=np.empty((count + 1, 5), np.int64),
+    )
 
-    def started(self, jobs: IntArray) -> None:
-        """Count jobs that have started among those that use the machine."""
-        self.active = np.union1d(self.active, jobs)
 
-    def of(self, jobs: IntArray, now: int) -> IntArray:
-        """The priority of some jobs at an instant, shape ``(jobs,)``."""
-        terms = self.terms
-        age = np.clip((now - self.since[jobs]) / terms.max_age, 0.0, 1.0) if terms.max_age else np.ones(len(jobs))
-        sums: FloatArray = terms.age * age + terms.fairshare * self.fair[self.kind[jobs]] + self.fixed[jobs]
-        return np.maximum(sums, 1.0).astype(np.int64)
-
-    def _use(self, s: State, last: int) -> None:
-        """Take in what was used up to an instant, period by period, and let earlier use decay."""
-        terms = self.terms
-        decay = 1.0 - _LN2 / terms.half_life if terms.half_life else 1.0
-        self.active = self.active[s.jobs[self.active, START] >= 0]  # others wait again, after an outage
-        while self.tick < last:
-            # Without running jobs the remaining periods are one.
-            end = self.tick + terms.period if len(self.active) else last
-            self.usage = {key: used * decay ** (end - self.tick) for key, used in self.usage.items()}
-            until = np.where(s.jobs[self.active, END] >= 0, s.jobs[self.active, END], end)
-            ran = np.minimum(until, end) - np.maximum(s.jobs[self.active, START], self.tick)
-            some = ran > 0
-            used = ran[some] * decay ** ran[some] * self.billing[self.active[some]]
-            for job, amount in zip(self.active[some].tolist(), used.tolist(), strict=True):
-                for key in self.chains[self.kind[job]]:
-                    self.usage[key] = self.usage.get(key, 0.0) + amount
-            self.active = self.active[until >= end]
-            self.tick = end
-
-    def _fair(self, usage: Mapping[Key, float]) -> FloatArray:
-        """The fair share of each kind of jobs; 0 where no user is known."""
-        if not self.terms.fairshare:
-            return np.zeros(len(self.chains))
-        if "NO_FAIR_TREE" in self.terms.flags:
-            made = classic(self.associations, self.children, usage, self.terms.dampening)
-        else:
-            made = fair_tree(self.associations, self.children, usage)
-        return np.array([made.get(above[0], 0.0) if above else 0.0 for above in self.chains])
+def _chains(facts: JobFacts, associations: Mapping[Key, Association]) -> IntArray:
+    """The associations of each kind of jobs, by their numbers, shape ``(kinds, longest)``."""
+    place = {key: a for a, key in enumerate(associations)}
+    chains = [chain(associations, (kind.account, kind.user, kind.partition)) for kind in facts.kinds]
+    made = np.full((len(chains), max(map(len, chains), default=0) + 1), -1, np.int64)
+    for row, above in zip(made, chains, strict=True):
+        row[: len(above)] = [place[each.account, each.user, each.partition] for each in above]
+    return made
 
 
 def _sizes(terms: PriorityTerms, amounts: FloatArray, walltime: IntArray) -> FloatArray:

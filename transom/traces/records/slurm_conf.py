@@ -202,7 +202,8 @@ def _hosts(record: Record, text: str) -> list[str]:
 def _sizes(names: Sequence[str], nodes: Mapping[str, Record]) -> dict[str, int]:
     """What there is on some nodes."""
     known = [nodes[name] for name in names if name in nodes]
-    of_each = {id(record): _resources(record) for record in known}
+    records = {id(record): record for record in known}  # most nodes share one
+    of_each = {one: _resources(record) for one, record in records.items()}
     totals = [sum(of_each[id(record)][i] for record in known) for i in range(3)]
     return {"nodes": len(names), "cores": totals[0], "gpus": totals[1], "memory": totals[2]}
 

@@ -1,4 +1,4 @@
-"""Fair share of the users of associations, by what they and the accounts above them have used: two ways of Slurm."""
+"""Slurm's two ways of fair share as they are described, recursively over dictionaries; shares nothing with ours."""
 
 from __future__ import annotations
 
