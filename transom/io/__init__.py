@@ -14,7 +14,7 @@ from transom.io.document_files import (
 from transom.io.documents import decode, encode
 from transom.io.kplib import read_kplib
 from transom.io.mknap import read_mknap
-from transom.io.mokp import read_bergman, read_hadi, read_kirlik, read_mokp, read_patel
+from transom.io.mokp import read_hadi, read_kirlik, read_mokp
 from transom.io.nsa_windows import PeriodWindow
 from transom.io.schema import schema
 
@@ -25,7 +25,6 @@ __all__ = [
     "encode",
     "name_of",
     "read_allocations",
-    "read_bergman",
     "read_documents",
     "read_hadi",
     "read_kirlik",
@@ -33,7 +32,6 @@ __all__ = [
     "read_kplib",
     "read_mknap",
     "read_mokp",
-    "read_patel",
     "read_placements",
     "read_selections",
     "read_windows",

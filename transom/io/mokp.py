@@ -23,6 +23,11 @@ def read_mokp(path: str | os.PathLike[str]) -> Selection:
     Raises
     ------
     DocumentError : the file cannot be read or is of none of these forms; the message names the line.
+
+    References
+    ----------
+    Bergman, Bodur, Cardonha, Cire, INFORMS Journal on Computing 34 (2022). Patel, Khalil, Bergman, Heuristic
+    Multiobjective Discrete Optimization using Restricted Decision Diagrams (2026).
     """
     words = _words(path)
     if any(word.text == b"[" for word in words.words):
@@ -63,39 +68,8 @@ def read_hadi(path: str | os.PathLike[str]) -> Selection:
     return _hadi(_words(path))
 
 
-def read_bergman(path: str | os.PathLike[str]) -> Selection:
-    """Read items, constraints, objectives, a row of profits each, and rows of weights, each with its capacity.
-
-    Line breaks and blanks do not count; the file may be compressed with gzip.
-
-    Raises
-    ------
-    DocumentError : the file cannot be read or is not of that form; the message names the line.
-
-    References
-    ----------
-    Bergman, Bodur, Cardonha, Cire, INFORMS Journal on Computing 34 (2022).
-    """
-    return _bergman(_words(path))
-
-
-def read_patel(path: str | os.PathLike[str]) -> Selection:
-    """Read items, objectives, a row of profits each, a row of weights, and the capacity.
-
-    Line breaks and blanks do not count; the file may be compressed with gzip.
-
-    Raises
-    ------
-    DocumentError : the file cannot be read or is not of that form; the message names the line.
-
-    References
-    ----------
-    Patel, Khalil, Bergman, Heuristic Multiobjective Discrete Optimization using Restricted Decision Diagrams (2026).
-    """
-    return _patel(_words(path))
-
-
 def _patel(words: _Words) -> Selection:
+    """Items, objectives, a row of profits each, a row of weights, and the capacity."""
     items, objectives = words.integer("the number of items", 0), words.integer("the number of objectives", 1)
     words.follow(items * (objectives + 1) + 1, f"{items} items have {objectives} profits and a weight each")
     profits = [[words.integer("a profit", 0) for _ in range(items)] for _ in range(objectives)]
@@ -104,6 +78,7 @@ def _patel(words: _Words) -> Selection:
 
 
 def _bergman(words: _Words) -> Selection:
+    """Items, constraints, objectives, a row of profits each, and rows of weights, each with its capacity."""
     items, rows = words.integer("the number of items", 0), words.integer("the number of constraints", 1)
     objectives = words.integer("the number of objectives", 1)
     words.follow(
