@@ -190,6 +190,7 @@ def test_commands_that_are_not_run_have_the_options_they_show() -> None:
             command: Any = known
             for word in words[1:]:
                 command = getattr(command, "commands", {}).get(word, command)
+            words = words[: words.index("--")] if "--" in words else words  # what follows is another program's
             options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
             shown = {word.partition("=")[0] for word in words if word.startswith("-")}
             assert command is not known, f"{page}: {line}"

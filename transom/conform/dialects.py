@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transom.conform.starts import Starts, aligned
-from transom.errors import DocumentError, PolicyError, SpecError, TraceError
+from transom.errors import DocumentError, TransomError
 from transom.io.toml_files import parse_toml, read_text
 from transom.simulation import simulate
 from transom.simulation.core.site_order import name_of_rule
@@ -89,6 +89,7 @@ def explaining(
     asked: str,
     policy: Any,
     read: Callable[[Dialect, str], tuple[Workload, EventRules]],
+    refused: Callable[[Dialect, TransomError], None],
     most: int,
     seed: int = 0,
 ) -> tuple[list[Explained], int]:
@@ -100,6 +101,7 @@ def explaining(
     dialects : in this order.
     asked, policy : the textbook's policy.
     read : the jobs and event rules of a dialect with a policy; raises an error if it does not suit them.
+    refused : called with the reason if a dialect cannot be had with this policy or trace.
     most : so many jobs are replayed in all, then no further dialect is tried.
     seed : of policies that draw.
     """
@@ -114,8 +116,9 @@ def explaining(
                 if workload is None or dialect.policy == "{policy}":
                     workload, rules = read(dialect, spec)
                 same, cost = _same(workload, rules, spec, starts, seed, most)
-            except (SpecError, TraceError, PolicyError):
-                break  # one that cannot be had with this policy or trace explains nothing
+            except TransomError as error:
+                refused(dialect, error)
+                break
             most -= cost
             if same:
                 found.append(Explained(dialect, spec, dialect.rules))

@@ -107,7 +107,7 @@ def _of_columns(frame: pl.DataFrame, where: str, labels: Mapping[str, int]) -> S
     short = {_NAME.sub("", name.lower()): name for name in reversed(frame.columns)}
     named = {kind: next((short[each] for each in known if each in short), None) for kind, known in _SPELLINGS.items()}
     if named["job"] is None or (named["start"] is None and (named["wait"] is None or named["submit"] is None)):
-        stated = ", ".join(frame.columns[:12]) or "none"
+        stated = ", ".join(f"{name!r:.40}" for name in frame.columns[:12]) or "none"
         raise TraceError(f"{where}: expected the columns job and start, or job, submit and wait; got {stated}")
     if not len(frame):
         raise TraceError(f"{where}: holds no start times")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,3 +129,24 @@ def test_what_holds_none_is_refused_in_one_line(
     ran = transom("conform", str(tmp_path / "starts"), "--trace", str(trace))
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
     assert says in ran.err
+
+
+def test_a_command_is_run_on_golden_schedules(root: Path, transom: Callable[..., Ran]) -> None:
+    words = ("--golden", "bundled", "--", sys.executable, str(root / "examples" / "conform" / "easy.py"))
+    ran = transom("conform", "--json", "--trace", str(root / "instances" / "workloads"), *words)
+    told = json.loads(ran.out)
+    assert (ran.status, told["differs"], told["failed"]) == (0, 0, 0)
+    assert told["passed"] >= 18
+
+
+def test_options_and_words_go_with_what_is_asked(trace: Path, tmp_path: Path, transom: Callable[..., Ran]) -> None:
+    for words, says in (
+        (("a", "b", "--trace", str(trace)), "one file of start times"),
+        (("a",), "one file of start times"),
+        (("true", "--golden", "bundled", "--policy", "fcfs"), "--policy does not go with --golden"),
+        (("true", "--golden", str(tmp_path)), "no golden schedules"),
+        (("true", "--golden", "bundled", "--trace", str(tmp_path / "x")), "a folder with real traces"),
+    ):
+        ran = transom("conform", *words)
+        assert (ran.status, ran.err.count("\n")) == (2, 1), ran.err
+        assert says in ran.err
