@@ -216,7 +216,8 @@ def aligned(workload: Workload, starts: Starts) -> Aligned:
         elif later[0]:
             start, end = (np.where(times < 0, NEVER, times + later[0]) for times in (start, end))
             notes.append(f"times moved by {later[0]:,} s to the clock of the trace, by the first submission")
-    if starts.nodes is not None and (odd := int((starts.nodes[known] != workload.jobs.nodes[at]).sum())):
+    held = starts.nodes[known] if starts.nodes is not None else workload.jobs.nodes[at]
+    if odd := int(((held > 0) & (held != workload.jobs.nodes[at])).sum()):
         notes.append(f"{counted(odd, 'row')} with another number of nodes than the trace")
     first, again, ended = (np.full(len(ids), NEVER) for _ in range(3))
     ran = np.flatnonzero(start >= 0)

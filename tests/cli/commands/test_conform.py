@@ -150,3 +150,13 @@ def test_options_and_words_go_with_what_is_asked(trace: Path, tmp_path: Path, tr
         ran = transom("conform", *words)
         assert (ran.status, ran.err.count("\n")) == (2, 1), ran.err
         assert says in ran.err
+
+
+def test_maintenance_counts_where_it_is_stated(trace: Path, tmp_path: Path, transom: Callable[..., Ran]) -> None:
+    (tmp_path / "out.csv").write_text("kind,begin,end,nodes\nmaintenance,1000,4000,32\n")
+    made_by = ("--policy", "one=fcfs-easy", "--out", str(tmp_path / "out"), "--no-figures")
+    stated = ("--outages", str(tmp_path / "out.csv"))
+    assert transom("simulate", str(trace), *made_by, *stated).status == 0
+    starts = str(tmp_path / "out" / "one" / "jobs.parquet")
+    assert transom("conform", starts, "--trace", str(trace), *stated).status == 0
+    assert transom("conform", starts, "--trace", str(trace)).status == 1

@@ -12,6 +12,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
 from transom.cli.options.events import Read, read_under, refuse_others
+from transom.cli.options.outages import OutagesOption, with_outages
 from transom.cli.options.reading import Reading
 from transom.cli.options.resources import Resources, equipped
 from transom.cli.options.structs import with_structs
@@ -64,6 +65,7 @@ def command(
         float, typer.Option("--timeout", metavar=DURATION, help="Time limit of the command on a golden schedule.")
     ] = 60.0,
     resources: Resources = None,
+    outages: OutagesOption = None,
     start: options.Start = 0,
     jobs: options.Jobs = None,
     seed: options.Seed = 0,
@@ -109,9 +111,10 @@ def command(
     numbers = dict(zip(labels, workload.jobs.id.tolist(), strict=True)) if labels else {}
     rows = read_starts(starts, {label: job for label, job in numbers.items() if not label.isdecimal()})
     theirs = aligned(workload, rows)
-    verdict = judge(theirs, chosen, policy, seed=seed)
+    out = with_outages(parse_runs([policy]), outages, "requeue", workload, context)[1]
+    verdict = judge(theirs, chosen, policy, out.outages, seed)
     if not json:
-        for line in (*describe(workload), *theirs.notes):
+        for line in (*describe(workload), *out.notes, *out.unasked, *theirs.notes):
             note(line)
     found: list[Explained] = []
     left = 0
