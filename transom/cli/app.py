@@ -34,6 +34,7 @@ _MODULES = {
     "slurm window": "slurm_windows", "slurm advise": "slurm_windows", "slurm score": "slurm_windows",
     "slurm run": "slurm_actions", "slurm release": "slurm_actions", "slurm replay": "slurm_actions",
     "slurm play": "slurm_windows", "slurm record": "slurm_windows", "serve batsim": "serve",
+    "adapters raps": "adapters",
 }  # fmt: skip
 """Commands in the order of the help, and where each stands: as ``command``, or as ``NAME_command`` beside others."""
 
@@ -44,6 +45,7 @@ _GROUPS = {
     "library": "Keep and check the best known results of instances.",
     "protocol": "Compare policies by the published protocol of another program.",
     "slurm": "See what a running Slurm does as windows, and what a policy would do with them.",
+    "adapters": "Write what makes a policy decide in somebody else's simulator.",
     "serve": "Serve a policy to somebody else's simulator.",
     "train": "Train a learned component. An interrupted training resumes where it stopped.",
 }
