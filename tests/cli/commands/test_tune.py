@@ -236,3 +236,13 @@ def test_walk_forward_tunes_again_before_each_step(transom: Callable[..., Ran], 
     assert first.startswith("Tuned again before each of 2 steps: mean bounded slowdown ")
     for name in ("fcfs-easy", "tuned again", "tuned once", "best rule so far", "saf-easy"):
         assert any(line.startswith(f" {name} ") for line in others)
+
+
+def test_maintenance_that_is_left_out_is_said(transom: Callable[..., Ran], tmp_path: Path) -> None:
+    site, out = Path(__file__).parents[3] / "instances/site", tmp_path / "site.parquet"
+    conf = ("--conf", site / "slurm.conf", "--conf", site / "reservations.txt")
+    assert transom("import", "slurm", site / "sacct.txt.gz", *conf, "-o", out).status == 0
+    few = ("--evaluations", 1, "--workers", 1, "--no-figures", "-o", tmp_path / "tuned.toml")
+    done = transom("tune", out, *few, "--json")
+    assert done.status == 0, done.err
+    assert "Left out is maintenance that the trace states: 2026-03-16 06:00 to 2026-03-18 06:00" in done.err

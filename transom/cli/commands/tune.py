@@ -13,6 +13,7 @@ from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
 from transom.cli.options.engine import On, Protection, chosen_cluster
+from transom.cli.options.outages import not_replayed
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
 from transom.cli.output.console import describe, note, print_json, print_table, progress, remarked
@@ -129,7 +130,7 @@ def command(
     of_slurm = space == "slurm"
     families = slurm_families(today) if of_slurm else read_space(space)
     workload = read_workload(trace, nodes, seed=seed, reading=reading)
-    for line in describe(workload):
+    for line in (*describe(workload), *not_replayed(workload)):
         note(line)
     parts = split(workload, test)
     conditions = parse_conditions(keep or ["max_wait <= 1.5"], parts.tuning)

@@ -148,6 +148,12 @@ def unforeseen(workload: Workload, first: int, last: int) -> list[str]:
     return [f"{left_out}: {_windows(rows, workload)}."] if rows else []
 
 
+def not_replayed(workload: Workload) -> list[str]:
+    """A line on the maintenance that the trace states, for replays that leave it out."""
+    rows = _stated(workload)[0]
+    return [f"Left out is maintenance that the trace states: {_windows(rows, workload)}."] if rows else []
+
+
 def _stated(workload: Workload, within: tuple[int, int] | None = None) -> tuple[list[Outage], str]:
     """The maintenance that the trace states between two instants [s], by default from the first submission to the last
     end by walltime after it; or why it cannot be replayed on these nodes."""
