@@ -8,13 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.conform.faulty_replay import Fault, replay
 from tests.simulation import plain_replay
+from tests.simulation.workloads import workloads
 from transom.conform import judging, passes
 from transom.conform.starts import aligned, read_starts
 from transom.models import Cluster, Job
-from transom.simulation import make_policy
+from transom.simulation import make_policy, simulate
 from transom.traces import TracedJob, Workload
 
 Rows = Sequence[tuple[object, ...]]
@@ -77,7 +80,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_a_seeded_fault_is_named(name: str, seed: int, tmp_path: Path) -> None:
     fault, rule = FAULTS[name]
     workload = made(seed)
@@ -151,3 +154,29 @@ def test_other_policies_have_rules_of_their_own(policy: str, rule: str, tmp_path
     first = judged(Workload.of(jobs, Cluster(4)), [(1, 0), (2, 52), (3, 2)], tmp_path / "starts.csv", policy).first
     assert first is not None
     assert (first.job, first.rule) == (3, rule)
+
+
+POLICIES = ("fcfs", "fcfs-easy", "fcfs-conservative", "sjf-easy:max_wait=5", "wfp3-easy", "slurm-backfill", "window")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_whatever_a_program_did_is_judged(policy: str, tmp_path: Path, data: st.DataObject) -> None:
+    cases = st.one_of(workloads(), workloads(resources=2), workloads(dependencies=True), workloads(overrun=True))
+    workload = data.draw(cases)
+    ids, right = workload.jobs.id.tolist(), simulate(workload, policy).start.tolist()
+    moved = st.sampled_from([0, 0, 0, 0, 1, -3, 9])
+    rows = [(job, start + data.draw(moved)) for job, start in zip(ids, right, strict=True)]
+    rows += data.draw(st.lists(st.sampled_from(rows), max_size=1))
+    rows = data.draw(st.sampled_from([rows, rows[:-1] or rows]))
+    verdict = judged(workload, rows, tmp_path / "starts.csv", policy)
+    started: dict[int, int] = {}
+    for job, start in sorted(rows, key=lambda row: row[1]):
+        if start >= 0:
+            started.setdefault(job, start)
+    runs = [job for job, start in rows if start >= 0]
+    wrong = [job for job, start in zip(ids, right, strict=True) if started.get(job) != start or runs.count(job) > 1]
+    assert verdict.differ == len(wrong)
+    assert (verdict.first is None) == (not wrong)
+    assert verdict.first is None or (verdict.first.job in wrong and "\n" not in verdict.first.why)

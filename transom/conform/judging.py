@@ -23,10 +23,11 @@ from transom.conform.passes import (
     Variant,
 )
 from transom.conform.starts import NEVER, Aligned
+from transom.heuristics.priority_rules import MaxWait
 from transom.models.arrays import IntArray
 from transom.simulation import simulate
 from transom.simulation.core.schedule import Schedule
-from transom.simulation.core.site_order import clock_begins, load_rule, site_order
+from transom.simulation.core.site_order import clock_begins, load_rule, rule_for, site_order
 from transom.simulation.policies.by_name import RulePolicy
 from transom.traces.outages import Outages
 
@@ -99,8 +100,7 @@ def _first(theirs: Aligned, textbook: Schedule, policy: Any, wrong: IntArray) ->
     if len(early):
         job = int(early[0])
         return told(job, EARLY, f"job {ids[job]} starts; it is submitted at {theirs.workload.jobs.submit[job]:,} s")
-    ordered = _order(theirs, policy)
-    jobs = Jobs(theirs.workload, start, ordered)
+    jobs = Jobs(theirs.workload, start, _order(theirs, policy))
     more = [int(job) for job in here if start[job] == now]
     less = [int(job) for job in here if expected[job] == now]
     for job in more:
@@ -130,7 +130,8 @@ def _first(theirs: Aligned, textbook: Schedule, policy: Any, wrong: IntArray) ->
         return told(less[0], MISSING, f"job {ids[less[0]]} should start; it never does")
     else:
         found = told(less[0], HOLE, _unused(jobs, state, less[0], ids, policy))
-    return _as_known(jobs, now, found) if ruled and policy.backfilling == "easy" else found
+    easy = ruled and policy.backfilling == "easy" and textbook.outages is None
+    return _as_known(jobs, now, found) if easy else found
 
 
 def _times(theirs: Aligned, expected: IntArray) -> IntArray:
@@ -145,8 +146,10 @@ def _times(theirs: Aligned, expected: IntArray) -> IntArray:
 
 
 def _order(theirs: Aligned, policy: Any) -> Any:
-    rule, table = load_rule(getattr(policy, "order", "fcfs")), theirs.workload.jobs
+    table = theirs.workload.jobs
+    rule, max_wait = rule_for(load_rule(getattr(policy, "order", "fcfs")), theirs.workload)
     origin = clock_begins(rule, theirs.workload)
+    rule = MaxWait(rule, max_wait) if max_wait else rule
     return lambda waiting, now: site_order(rule, table.take(waiting), now, origin) if len(waiting) else []
 
 
@@ -158,10 +161,7 @@ def _ahead(jobs: Jobs, state: Instant, job: int, ids: IntArray, policy: Any) -> 
     if policy.backfilling == "none":
         return ORDER, f"job {ids[job]} starts ahead of job {ids[head]}, which waits before it in the queue"
     if policy.backfilling == "conservative":
-        return (
-            RESERVATION,
-            f"the reservation of a job before it in the queue is delayed by job {ids[job]}",
-        )
+        return RESERVATION, f"the reservation of a job before it in the queue is delayed by job {ids[job]}"
     end, asked = state.now + int(jobs.walltime[job]), int(jobs.asks[job][0])
     room = f"{asked:,} nodes, with {max(0, extra[0]):,} extra ones" if asked > extra[0] else "more than is extra"
     delayed = f"the reservation of job {ids[head]} at {when:,} s is delayed by job {ids[job]}"
