@@ -88,7 +88,7 @@ def parts(tuning: Workload, variants: bool = True, seed: int = 0) -> dict[str, W
         paces = {times: _pace(tuning, mean * times) for times in {*_LOADS.values(), *_FINALS} - {1.0}} | {1.0: 1.0}
         found |= {name: _at_pace(tuning, paces[times]) for name, times in _LOADS.items()}
         for k, times in enumerate(_FINALS, 1):
-            found[f"{FINAL} {k}"] = _at_pace(_reordered(tuning, stream(seed, FINAL, k)), paces[times])
+            found[f"{FINAL} {k}"] = _at_pace(reordered(tuning, stream(seed, FINAL, k)), paces[times])
     return found
 
 
@@ -115,10 +115,10 @@ def _pace(workload: Workload, mean: float) -> float:
     return math.sqrt(low * high)
 
 
-def _reordered(workload: Workload, rng: np.random.Generator) -> Workload:
-    """The same jobs with their weeks in another order, the last one in its place, and submissions a little moved.
+def reordered(workload: Workload, rng: np.random.Generator) -> Workload:
+    """The same jobs with their weeks in another order and submissions a little moved.
 
-    Jobs that wait for others stay in their order.
+    The last week stays in its place, and all do where jobs wait for others.
     """
     moved = workload.jittered(_MOVED, rng)
     if moved.jobs.depends_on:
