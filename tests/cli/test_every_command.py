@@ -64,6 +64,8 @@ CASES = {
     "snapshot": "{0}/trace.swf.gz --every 3600 --out {0}/windows.jsonl",
     "report": "{0}/store -o {0}/page.html",
     "calibrate": "{0}/logged.swf",
+    "tune": "{0}/long.swf.gz --evaluations 4 --workers 1 --no-figures -o {0}/tuned.toml",
+    "adapters raps": "--policy fcfs-easy -o {0}/raps.py",
     "solvers": "",
     "models": "",
     "schema": "",
@@ -107,6 +109,9 @@ CASES = {
 LONG = {"compile"}
 """What takes minutes: tests/test_wheel.py."""
 
+NEEDS_PEER = {"serve batsim"}
+"""What waits for another program: tests/adapters."""
+
 NEEDS_SLURM = {"slurm run", "slurm release", "slurm play", "slurm record"}
 """What asks a Slurm: tests/slurm."""
 
@@ -126,6 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("every")
     trace = generate_lublin(80, 64, np.random.default_rng(1), load=1.2)
     write_swf(trace, folder / "trace.swf.gz")
+    write_swf(generate_lublin(120, 64, np.random.default_rng(1), load=1.2), folder / "long.swf.gz")
     write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
     started = simulate(trace, "fcfs-easy")
     started.to_frame().select("job_id", "start").write_csv(folder / "starts.csv")
@@ -170,7 +176,7 @@ def prepared(folder: Path, transom: Callable[..., Ran], monkeypatch: pytest.Monk
 
 
 def test_every_command_stands_here() -> None:
-    assert sorted(commands()) == sorted([*CASES, *LONG, *NEEDS_SLURM])
+    assert sorted(commands()) == sorted([*CASES, *LONG, *NEEDS_PEER, *NEEDS_SLURM])
 
 
 @pytest.mark.parametrize("name", CASES)
