@@ -24,7 +24,7 @@ _MODULES = {
         "generate.instances",
     ),
     "generate dataset": "generate.dataset",
-    **dict.fromkeys((f"import {each}" for each in ("slurm", "pbs", "lsf", "swf")), "imports"),
+    **dict.fromkeys((f"import {each}" for each in ("slurm", "pbs", "lsf", "swf", "batsim")), "imports"),
     "bench run": "bench_run", "bench plan": "bench_plan", "bench score": "bench_score",
     "bench compare": "bench_compare",
     **dict.fromkeys((f"library {each}" for each in ("list", "add", "remove", "update", "verify")), "library"),

@@ -16,7 +16,8 @@ import numpy as np
 
 from transom.errors import SpecError, TraceError
 from transom.models.arrays import FloatArray, IntArray
-from transom.traces.swf_blocks import blocks
+from transom.traces.batsim import is_workload, workload_as_swf
+from transom.traces.swf_blocks import blocks, whole_lines
 from transom.traces.swf_header import FIELDS, Field, Header, field_name, standard_name
 from transom.traces.swf_tokens import ANYTHING, COLUMN, KIND, LINE, LINES, NUMBER, POSITION, REAL, ROWS, WHOLE, scan
 from transom.traces.trace_file import is_trace_file, read_fields_of
@@ -44,7 +45,7 @@ def read_lines(path: str, whole: Sequence[Field], real: Sequence[Field] = ()) ->
     """Fields of every job line; lines that start with ``;`` are comments.
 
     A trace that ``transom import`` made (:mod:`~transom.traces.trace_file`) has these fields and its columns, too; its
-    lines are rows.
+    lines are rows. A workload of Batsim is read as :mod:`~transom.traces.batsim` says; its lines are jobs.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def read_lines(path: str, whole: Sequence[Field], real: Sequence[Field] = ()) ->
         return Lines(*read_fields_of(path, whole, real))
     scanner = _Scanner(path, whole, real)
     wrong = zero = None
-    for before, block in blocks(path):
+    text = whole_lines(path, [workload_as_swf(path)]) if is_workload(path) else blocks(path)
+    for before, block in text:
         # A broken stream or a zero byte, wherever it stands, says more than the line that it spoils.
         if zero is None and (at := block.find(b"\0")) >= 0:
             line = before + block.count(b"\n", 0, at) + 1

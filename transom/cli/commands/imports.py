@@ -130,3 +130,38 @@ def swf_command(
     names = tuple(name.strip() for name in columns.split(",")) if columns else ()
     chosen = ImportRules("nodes", 0.0, None, nodes)
     import_trace("swf", [file], out, lambda: read_swf_records(file, chosen, names), anonymise, key, json)
+
+
+def batsim_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A workload of Batsim, JSON, plain or gzip.")],
+    out: records.Out,
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            "--platform",
+            metavar="FILE",
+            help="A platform of SimGrid, XML: how many hosts compute, and how fast. By default, nb_res of the workload "
+            "is the machine, and only delays have a runtime.",
+        ),
+    ] = None,
+    nodes: records.Nodes = None,
+    json: options.Json = False,
+) -> None:
+    """Make a trace of a workload of Batsim.
+
+    Runtimes follow from delays, from computation on the slowest host of --platform, and from sequences of these. Jobs
+    that communicate, read, write or replay have no runtime in the trace, and replays leave them out, counted.
+    """
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from transom.traces.batsim import read_platform, workload_as_swf
+    from transom.traces.records.importing import ImportRules
+    from transom.traces.records.swf import read_swf_records
+
+    text = workload_as_swf(file, None if platform is None else read_platform(platform))
+    with TemporaryDirectory() as folder:
+        trace = Path(folder) / f"{Path(file).name.split('.')[0] or 'batsim'}.swf"
+        trace.write_bytes(text)
+        chosen = ImportRules("nodes", 0.0, None, nodes)
+        import_trace("batsim", [file], out, lambda: read_swf_records(str(trace), chosen, ()), False, None, json)

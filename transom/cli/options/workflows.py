@@ -45,10 +45,13 @@ def holds_workflows(paths: Sequence[Path]) -> bool:
     """
     from transom.errors import SpecError, TransomError
     from transom.io.opening import beginning
+    from transom.traces.batsim import is_workload
 
     def documented(path: Path) -> bool:
         if path.name.removesuffix(".gz").endswith((".sm", ".rcp")):
             return True
+        if is_workload(str(path)):
+            return False
         return beginning(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<")
 
     if len(paths) == 1:
