@@ -41,6 +41,7 @@ def test_values_of_a_range() -> None:
         ("[[family]]\npolicy = '{rule}-easy'", "policy names {rule}, which has no range"),
         ("[[family]]\npolicy = 'saf'\nrule = ['saf']", "rule has a range, but policy does not name {rule}"),
         ("[[family]]\npolicy = '{rule}'\nrule = ['none']", "unknown policy 'none'"),
+        ("[[family]]\npolicy = '{rule}-easy'\nrule = ['saf', 'none', 'sjf']", "unknown policy 'none-easy'"),
         ("[[family]]\npolicy = 'saf:max_wait={t}'\nt = {low = 2, high = 1}", "low must be below high, got 2 and 1"),
         (
             "[[family]]\npolicy = 'saf:max_wait={t}'\nt = {low = 0, high = 1, log = true}",

@@ -15,6 +15,7 @@ from transom.simulation import simulate
 from transom.simulation.output.metrics import summary
 from transom.traces import Workload
 from transom.tune import Terms, choose, judge, read_space, split, tuned, write_tuned
+from transom.tune.evaluation import evaluator, processes
 from transom.tune.figures import LOGGED, figures
 from transom.tune.keep import Keep, parse_conditions
 from transom.tune.objectives import Objective, parse_objectives
@@ -152,6 +153,17 @@ def test_a_journal_of_something_else_is_refused(tmp_path: Path, space: Path) -> 
 def test_parts_that_cannot_be_are_refused(share: float) -> None:
     with pytest.raises(SpecError, match="--test"):
         split(trace(), share)
+
+
+def test_what_was_replayed_under_another_file_is_replayed_again(tmp_path: Path) -> None:
+    path, part = tmp_path / "policy.toml", {"whole": trace()}
+    found = []
+    for policy in ("saf-easy", "ljf-easy", "saf-easy"):
+        path.write_text(f'policy = "{policy}"\n')
+        with evaluator(part, tmp_path / "journal", processes(1), 0) as evaluate:
+            (figure,) = evaluate([(f"tuned:file={path}", "whole")]).values()
+            found.append((figure, evaluate.resumed))
+    assert found == [(figures(trace(), "saf-easy"), 0), (figures(trace(), "ljf-easy"), 0), (found[0][0], 1)]
 
 
 def test_a_figure_has_one_condition() -> None:

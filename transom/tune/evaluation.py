@@ -20,8 +20,10 @@ from transom._system.source_digest import source_digest
 from transom._system.trusted import trusted
 from transom.class_files import trusted_files
 from transom.errors import DocumentError, PolicyError
+from transom.registry import weights_of
+from transom.simulation.policies.by_name import make_policy
 from transom.traces.workload import Workload
-from transom.tune.figures import Figures, figures
+from transom.tune.figures import LOGGED, Figures, figures
 
 if TYPE_CHECKING:
     from transom.bench.run.dask_engine import DaskMap
@@ -84,22 +86,37 @@ class Evaluator:
     run : gives the figures of policies on parts as they come.
     journal : takes them down.
     card : what they depend on beside policy and part.
-    known : those that are known.
+    known : what is known from before, by what it depends on.
     """
 
-    def __init__(self, run: Run, journal: Journal, card: str, known: dict[Asked, Figures | None]) -> None:
-        self._run, self._journal, self._card, self._known = run, journal, card, known
-        self.resumed = len(known)
+    def __init__(
+        self, run: Run, journal: Journal, card: str, known: Mapping[tuple[str, Asked], Figures | None]
+    ) -> None:
+        self._run, self._journal, self._card, self._before = run, journal, card, known
+        self._known: dict[Asked, Figures | None] = {}
+        self._cards: dict[str, str] = {}
+        self.resumed = 0
         self.asked: dict[Asked, None] = {}
 
     def __call__(self, asked: Iterable[Asked]) -> dict[Asked, Figures | None]:
         """The figures of policies on parts, None where jobs would never start."""
         wanted = list(dict.fromkeys(asked))
         self.asked |= dict.fromkeys(wanted)
+        for each in wanted:
+            if each not in self._known and (key := (self._card_of(each[0]), each)) in self._before:
+                self._known[each] = self._before[key]
+                self.resumed += 1
         for each, found in self._run(each for each in wanted if each not in self._known):
-            self._journal.append(msgspec.json.encode(Row(self._card, *each, found)))
+            self._journal.append(msgspec.json.encode(Row(self._card_of(each[0]), *each, found)))
             self._known[each] = found
         return {each: self._known[each] for each in wanted}
+
+    def _card_of(self, policy: str) -> str:
+        """What the figures of a policy depend on, the files that it names among it."""
+        if policy not in self._cards:
+            weights = "" if policy == LOGGED else weights_of(make_policy(policy), spec=policy)
+            self._cards[policy] = f"{self._card} {weights}".strip()
+        return self._cards[policy]
 
     @property
     def policies(self) -> int:
@@ -132,7 +149,7 @@ def evaluator(
     card = state.hexdigest()
     try:
         lines = Journal(journal)
-        known = _read(journal, card)
+        known = _read(journal)
     except OSError as error:
         raise DocumentError(f"{journal}: cannot be written: {error.strerror}") from None
     try:
@@ -142,7 +159,7 @@ def evaluator(
         lines.close()
 
 
-def _read(path: Path, card: str) -> dict[Asked, Figures | None]:
+def _read(path: Path) -> dict[tuple[str, Asked], Figures | None]:
     if not trusted(path, "policies are evaluated again"):
         return {}
     found = {}
@@ -151,8 +168,7 @@ def _read(path: Path, card: str) -> dict[Asked, Figures | None]:
             row = _ROW.decode(line)
         except msgspec.DecodeError:
             raise DocumentError(f"{path}: line {number}: not one of `transom tune`; remove the file") from None
-        if row.card == card:
-            found[row.policy, row.part] = row.figures
+        found[row.card, (row.policy, row.part)] = row.figures
     return found
 
 

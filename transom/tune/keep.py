@@ -107,5 +107,5 @@ def _located(figure: str, groups: Sequence[str]) -> str:
     if len(named) > 1:
         raise SpecError(f"--keep: {asked!r} may be {' or '.join(named)}")
     if not named:
-        raise SpecError(f"--keep: {registry.unknown('group of jobs', asked, groups)}")
+        raise SpecError(f"--keep: {registry.unknown('group of jobs', asked[:60], groups)}")
     return f"{metric}[{named[0]}]"

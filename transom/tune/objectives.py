@@ -78,7 +78,8 @@ def metric_of(name: str) -> Metric:
     """
     known = known_metrics()
     if (full := _full(name)) not in known:
-        raise registry.unknown("metric", name, [*(each for each, of in known.items() if of.better), *FIGURES.values()])
+        names = {each for each, of in known.items() if of.better} | {*FIGURES.values()}
+        raise registry.unknown("metric", name[:60], names)
     return known[full]
 
 

@@ -142,9 +142,14 @@ def _family(table: Any, where: str) -> Family:
     if idle := sorted(ranges.keys() - named):
         raise SpecError(f"{where}: {idle[0]} has a range, but policy does not name {{{idle[0]}}}")
     family = Family(name, policy, ranges, population, every)
-    for gene in (0.0, 1.0):
+    ends = [[gene] * len(ranges) for gene in (0.0, 1.0)]
+    for k, each in enumerate(ranges.values()):  # a text in the middle may be malformed by itself
+        ends += [
+            [0.0] * k + [(c + 0.5) / len(each.choice)] + [0.0] * (len(ranges) - k - 1) for c in range(len(each.choice))
+        ]
+    for genes in ends:
         try:
-            make_policy(family.spec([gene] * len(ranges), units_of(86_400, 1000, 86_400)))
+            make_policy(family.spec(genes, units_of(86_400, 1000, 86_400)))
         except SpecError as error:
             raise SpecError(f"{where}: {error}") from None
     return family

@@ -159,6 +159,7 @@ def test_the_same_command_resumes(transom: Callable[..., Ran], trace: Path) -> N
         (("--space", "none.toml"), "none.toml: cannot be read"),
         (("--seconds", 0), "--seconds"),
         (("-o", "nowhere/tuned.toml"), "there is no folder nowhere"),
+        (("-o", "."), "--out .: is a folder, expected a file"),
     ],
 )
 def test_what_cannot_be_is_one_line(

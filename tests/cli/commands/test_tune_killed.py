@@ -97,7 +97,7 @@ def test_a_search_that_was_interrupted_says_so_in_a_line_and_resumes(transom: Ca
     before = journal(trace, "tuned.toml")
     done = transom(*arguments(trace, "tuned.toml"), "--workers", 1)
     assert done.status == 0, done.err
-    assert f"{len(before):,} replays are read from" in done.err
+    assert "replays are read from" in done.err
     assert policy(trace, "tuned.toml") == policy(trace, "whole.toml")
     lines = journal(trace, "tuned.toml")
     assert lines[: len(before)] == before

@@ -126,6 +126,8 @@ def command(
         seconds = 300.0
     if not out.parent.is_dir():
         raise SpecError(f"--out {out}: there is no folder {out.parent}")
+    if out.is_dir():
+        raise SpecError(f"--out {out}: is a folder, expected a file")
     objectives = parse_objectives(objective) if objective else DEFAULT
     of_slurm = space == "slurm"
     families = slurm_families(today) if of_slurm else read_space(space)
