@@ -33,6 +33,7 @@ _POLICIES = (
     "f4-easy",
     "wfp3-easy",
     "unicep",
+    "bounded-easy",
     "formula-easy:score=[wait-walltime],max_wait=1h",
     "largest-first",
     "random",

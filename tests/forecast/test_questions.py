@@ -18,7 +18,7 @@ from transom.traces.further_fields import read_applications
 from transom.traces.trace_file import TraceCard, complete, write_trace
 
 
-@pytest.mark.parametrize("policy", ["fcfs-easy", "sjf-easy", "fcfs-conservative"])
+@pytest.mark.parametrize("policy", ["fcfs-easy", "sjf-easy", "bounded-easy:backlogs=0.2", "fcfs-conservative"])
 def test_later_lines_and_runtimes_change_nothing(workload: Workload, policy: str) -> None:
     start = simulate(workload, policy).start
     place = int(np.flatnonzero(start[300:] - workload.jobs.submit[300:] > 600)[0]) + 300

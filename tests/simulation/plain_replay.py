@@ -8,10 +8,14 @@ from transom.traces import TracedJob, Workload
 
 Amounts = tuple[int, ...]
 Key = Callable[[TracedJob, int], tuple[float, ...]]
+Look = Callable[[int, list[TracedJob], list[tuple[TracedJob, int]]], None]
 
 
-def replay(workload: Workload, key: Key, backfilling: str) -> dict[int, int]:
-    """Start [s] per job id under a queue order ``key(job, now)`` and a way of backfilling."""
+def replay(workload: Workload, key: Key, backfilling: str, look: Look | None = None) -> dict[int, int]:
+    """Start [s] per job id under a queue order ``key(job, now)`` and a way of backfilling.
+
+    ``look(now, queue, running)`` is shown who waits, and who runs with their starts, before each pass.
+    """
     jobs = [workload[i] for i in range(len(workload))]
     capacity: Amounts = (workload.cluster.num_nodes, *workload.cluster.capacities)
     start: dict[int, int] = {}
@@ -40,6 +44,8 @@ def replay(workload: Workload, key: Key, backfilling: str) -> dict[int, int]:
             and t.job.submit <= now
             and all(p in start and end(by_id[p]) <= now for p in t.job.depends_on)
         ]
+        if look is not None:
+            look(now, queue, [(t, start[t.job.id]) for t in running])
         queue.sort(key=lambda t: (*key(t, now), t.job.submit, t.job.id))
 
         def expected(t: TracedJob, now: int = now) -> int:

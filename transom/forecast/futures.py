@@ -14,6 +14,7 @@ from transom.models import job as table
 from transom.models.arrays import IntArray
 from transom.rng import stream
 from transom.simulation.core.decision import Backfilling
+from transom.simulation.core.due_times import UNSEEN
 from transom.simulation.passes.continued import Continued
 from transom.traces.workload import Workload
 
@@ -124,4 +125,8 @@ def _continued(known: Known, at: Instant, again: IntArray, when: IntArray) -> Co
     new = np.full(len(again), -1)
     started = np.append(np.where(at.elapsed >= 0, at.now - at.elapsed, -1), new)
     promised = np.append(at.promised, new)
-    return Continued(workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided)
+    going = Continued(workload, known.rule, backfilling, at.now, started, promised, known.origin, at.undecided)
+    if known.due is not None:
+        seen = (here.submit < at.now) & ~np.array([bool(parents.get(job)) for job in here.id.tolist()], bool)
+        going.know_due(np.append(np.where(seen, known.due[at.active], UNSEEN), np.full(len(again), UNSEEN)))
+    return going

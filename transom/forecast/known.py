@@ -12,6 +12,7 @@ from transom.heuristics.priority_rules import PriorityRule
 from transom.models import Cluster, JobTable
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Backfilling
+from transom.simulation.core.due_times import backlogs_of, due_in
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Known:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "submit", np.ascontiguousarray(self.jobs.submit))
+
+    @cached_property
+    def due(self) -> IntArray | None:
+        """When each job is due by what was there when it came [s], shape ``(jobs,)``, for rules that go by it."""
+        backlogs = backlogs_of(self.rule)
+        return None if backlogs is None else due_in(backlogs, self.jobs, self.start, self.end, self.cluster.num_nodes)
 
     @cached_property
     def pools(self) -> Pools:

@@ -230,6 +230,55 @@ class Unicep:
         return np.column_stack((jobs.submit, np.log2(jobs.nodes + 1e-15) * jobs.walltime))
 
 
+@no_refcount
+def _score_bounded(facts: FloatArray, queue: IntArray, count: int, now: float, scores: FloatArray) -> None:
+    for i in range(count):
+        job = queue[i]
+        scores[i] = -((now - facts[job, 0]) / facts[job, 1] + facts[job, 2]) / facts[job, 3]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    r"""For machines that nobody has tuned for: :math:`-(w/r + h) / \sqrt[3]{n}`, and a bound on the wait.
+
+    A job that has waited longer than ``backlogs`` times what the machine had to do when it came (all that waited and
+    the rest of what ran, by walltimes, over the nodes in service) goes to the head, among such jobs first come, first
+    served (:mod:`~transom.simulation.core.due_times`). Outside of a replay that is not known, and jobs are ordered by
+    their scores alone. All is relative: no setting has a unit.
+
+    Parameters
+    ----------
+    backlogs : after how many of them a job goes to the head, > 0.
+    head_start : :math:`h`, the wait in walltimes that every job is taken to have had before, >= 0: the larger, the more
+        smallness counts beside waiting.
+
+    Raises
+    ------
+    SpecError : a setting is out of range.
+    """
+
+    timeless: ClassVar[bool] = False
+    kernel: ClassVar[Callable[..., None]] = _score_bounded
+
+    backlogs: float = 1.5
+    head_start: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.backlogs <= _LONGEST:
+            raise SpecError(f"bounded: backlogs must be > 0 and at most {_LONGEST}, got {self.backlogs}")
+        if not 0 <= self.head_start <= _LONGEST:
+            raise SpecError(f"bounded: head_start must be from 0 to {_LONGEST}, got {self.head_start}")
+
+    def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
+        scores: Scores = -((now - jobs.submit) / jobs.walltime + self.head_start) / np.cbrt(jobs.nodes)
+        return scores
+
+    def facts(self, jobs: JobTable, origin: int, /) -> Scores:
+        """Submission and walltime [s], the head start, and the cube root of the nodes."""
+        start = np.full(len(jobs), self.head_start)
+        return np.column_stack((jobs.submit, jobs.walltime, start, np.cbrt(jobs.nodes))).astype(np.float64)
+
+
 @dataclass(frozen=True, slots=True)
 class LogRule:
     """What F1 to F4 share: scores that depend on the logarithm of the submission time.

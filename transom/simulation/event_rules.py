@@ -16,7 +16,7 @@ import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
-from transom.heuristics.priority_rules import MaxWait
+from transom.heuristics.priority_rules import Bounded, MaxWait
 from transom.models import JobTable
 from transom.models.arrays import IntArray
 from transom.simulation.core.decision import Policy
@@ -129,15 +129,14 @@ def suited_policy(rules: EventRules, policy: Policy, title: str) -> Policy:
 
     Raises
     ------
-    SpecError : it plans conservatively, decides by period, has a ``max_wait`` or is a formula, or is no priority rule,
-        where the rules take no other.
+    SpecError : it plans conservatively, decides by period, has a ``max_wait``, is ``bounded`` or a formula, or is no
+        priority rule, where the rules take no other.
     """
     any_policy = getattr(rules, "takes_policies", False)
     rule = load_rule(policy.rule) if isinstance(policy, RulePolicy) else policy
-    if isinstance(rule, (MaxWait, MaxWaitPolicy, Formula)):
-        raise SpecError(
-            f"{rules.name} rules know no {'formula' if isinstance(rule, Formula) else 'max_wait'}, not {title!r}"
-        )
+    if isinstance(rule, (MaxWait, MaxWaitPolicy, Formula, Bounded)):
+        what = "formula" if isinstance(rule, Formula) else "backlog" if isinstance(rule, Bounded) else "max_wait"
+        raise SpecError(f"{rules.name} rules know no {what}, not {title!r}")
     if isinstance(policy, RulePolicy):
         suits = policy.backfilling != "conservative"
     else:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from transom.errors import SpecError
-from transom.models import Window
-from transom.models.arrays import IntArray
+from transom.heuristics.priority_rules import MaxWait, PriorityRule
+from transom.models import JobTable, Window
+from transom.models.arrays import BoolArray, IntArray
+from transom.simulation.core.due_times import backlogs_of, due_in
+from transom.simulation.core.events import NEVER
 from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.core.site_order import clock_begins, load_rule, site_order
@@ -45,13 +48,35 @@ def snapshots(
     runs = None
     if schedule.cluster.topology is not None:
         runs = schedule.runs or assign_nodes(schedule)
+    late = _overdue(rule, schedule)
     due = None
     for time, waiting in zip(times.tolist(), queued.tolist(), strict=True):
         if (due is None or time >= due) and waiting >= minimum:
             start = times[0] if due is None else due
             due = int(start + ((time - start) // every + 1) * every)
             window = window_at(schedule, time, runs)
-            yield _ordered(window, site_order(rule, window.queue, time, origin))
+            ranked = site_order(rule, window.queue, time, origin)
+            if late is not None:
+                first = late(window.queue, time)
+                ranked = np.concatenate((np.flatnonzero(first), ranked[~first[ranked]]))
+            yield _ordered(window, ranked)
+
+
+def _overdue(rule: PriorityRule, schedule: Schedule) -> Callable[[JobTable, int], BoolArray] | None:
+    """Which jobs of a queue by (submission, id) go to its head at an instant, where the rule goes by the backlog."""
+    longest = rule.seconds if isinstance(rule, MaxWait) else NEVER
+    if (backlogs := backlogs_of(rule)) is None:
+        return None
+    jobs = schedule.jobs
+    due = due_in(backlogs, jobs, schedule.start, schedule.end, schedule.cluster.num_nodes)
+    order = np.argsort(jobs.id)
+
+    def late(queue: JobTable, now: int) -> BoolArray:
+        at = order[np.searchsorted(jobs.id, queue.id, sorter=order)]
+        found: BoolArray = (due[at] < now) | (now - queue.submit > longest)
+        return found
+
+    return late
 
 
 def window_at(schedule: Schedule, now: int, runs: NodeRuns | None = None) -> Window:

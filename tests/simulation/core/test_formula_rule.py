@@ -42,7 +42,7 @@ TEXTS: dict[str, str] = {
 
 
 def test_every_named_rule_has_a_text() -> None:
-    assert {*TEXTS, "formula"} == {*registry.names(registry.PRIORITY_RULES)}
+    assert {*TEXTS, "formula", "bounded"} == {*registry.names(registry.PRIORITY_RULES)}
 
 
 @numbers(6, 200)

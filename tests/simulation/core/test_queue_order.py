@@ -98,7 +98,9 @@ def test_jobs_are_inserted_among_others_of_their_kind(rule: KernelRule) -> None:
     inserted = 0
     for _ in range(60):
         inserted += order.at[KINDS] > 0
-        reorder(order, np.zeros((4000, RANK + 1), np.int64), queue, np.zeros(1, np.int64), at)
+        reorder(
+            order, np.zeros((4000, RANK + 1), np.int64), queue, np.zeros((0, 2), np.int64), np.zeros(1, np.int64), at
+        )
         count = at[QUEUED]
         assert np.array_equal(
             queue[:count], np.sort(queue[:count])[site_order(rule, few.take(np.sort(queue[:count])), at[NOW], 0)]
@@ -135,7 +137,14 @@ def test_the_order_and_the_scores_are_those_of_the_rule(rule: KernelRule) -> Non
         queue, at = rng.permutation(count), np.zeros(COUNTERS, np.int64)
         for now in (10**4, 10**4 + 3, 10**6):
             at[NOW], at[QUEUED] = now, count
-            reorder(order, np.zeros((count, RANK + 1), np.int64), queue, np.zeros(1, np.int64), at)
+            reorder(
+                order,
+                np.zeros((count, RANK + 1), np.int64),
+                queue,
+                np.zeros((0, 2), np.int64),
+                np.zeros(1, np.int64),
+                at,
+            )
             assert np.array_equal(queue, site_order(rule, jobs, now, 0))
             assert np.array_equal(order.scores[:count], rule(jobs, now, 0)[queue]), "bit by bit"
 

@@ -259,7 +259,7 @@ def overtake(jobs: IntArray, queue: IntArray, at: IntArray) -> None:
     place, found = at[QUEUED], 0
     while place > 0 and jobs[queue[place - 1], RANK] >= first - n:
         place -= 1
-        if jobs[queue[place], RANK] < 0:
+        if jobs[queue[place], RANK] < due - n:  # others at the head are due for another reason
             found += 1
         else:
             queue[place + found] = queue[place]

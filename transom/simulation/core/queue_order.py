@@ -20,6 +20,7 @@ from transom._system.signals import interrupt_behind
 from transom.errors import SpecError
 from transom.heuristics.priority_rules import KERNEL_ARGUMENTS
 from transom.models.arrays import BoolArray, FloatArray, IntArray
+from transom.simulation.core.due_times import DueTimes, begin_due, due_times, move_due
 from transom.simulation.core.events import NOW, PASSED, QUEUED, RANK, STARTED, State
 from transom.simulation.core.formula_rule import FittedFormula
 from transom.simulation.core.formula_scores import Program, begin_again, observe, score_jobs
@@ -45,7 +46,7 @@ class QueueOrder(NamedTuple):
     these read; ``scores`` ``(jobs,)`` is by place in the queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left
     part of a merge. ``kinds`` ``(jobs,)`` is a job of each kind, in the order of the queue, ``kind_scores`` are their
     scores, and ``tied`` says whether a kind had the score of the one before it; ``one`` and ``score``
-    ``(1,)`` are for single jobs.
+    ``(1,)`` are for single jobs. ``due``: when jobs go to the head, whatever their scores.
     """
 
     fill: Any
@@ -60,6 +61,7 @@ class QueueOrder(NamedTuple):
     one: IntArray
     score: FloatArray
     at: IntArray
+    due: DueTimes
 
 
 def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder | None:
@@ -87,6 +89,7 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
         fill, program, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
         kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
         one=np.empty(1, np.int64), score=np.empty(1), at=np.zeros(3, np.int64),
+        due=due_times(rule, n),
     )  # fmt: skip
 
 
@@ -104,12 +107,13 @@ def _compiled_kernel(rule: KernelRule) -> Any:
 
 
 @no_refcount
-def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray) -> None:
+def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, expected: IntArray, free: IntArray, at: IntArray) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id.
 
     New jobs stand at the end of it, as they do where all have the same rank; jobs that started stood in front of those.
-    Jobs that have waited longer than the bound stay at its head.
+    Jobs that have waited longer than the bound, or are overdue, stay at its head.
     """
+    move_due(o.due, jobs, queue, expected, free, at)
     _observe(o.program, jobs, queue, free, at)
     head = 0
     while head < at[QUEUED] and jobs[queue[head], RANK] < 0:
@@ -168,6 +172,7 @@ def _begin_again(program: Program | None, jobs: IntArray, now: int) -> None:
 def begin_future(o: QueueOrder, s: State) -> None:
     """Order the next queue anew: it is that of another state, and not the one that the last pass left."""
     o.at[KINDS] = 0
+    begin_due(o.due)
     _begin_again(o.program, s.jobs, s.at[NOW])
 
 

@@ -71,10 +71,10 @@ class Continued:
         else:
             s.jobs[:, events.RANK] = 0  # new jobs stay at the end of the queue until it is ordered
         running = np.flatnonzero(started >= 0)
-        due = started[running] + jobs.walltime[running]
-        running, due = running[order := np.lexsort((running, due))], due[order]
+        ends = started[running] + jobs.walltime[running]
+        running, ends = running[order := np.lexsort((running, ends))], ends[order]
         s.jobs[running, events.START] = started[running]
-        s.expected[: len(running)] = np.column_stack((due, running))
+        s.expected[: len(running)] = np.column_stack((ends, running))
         s.free[:] -= s.jobs[running, events.DEMAND :].sum(axis=0)
         submitted = int(np.searchsorted(jobs.submit, now))
         waits = (started[:submitted] < 0) & (s.jobs[:submitted, events.PARENTS] == 0)
@@ -92,6 +92,11 @@ class Continued:
         log = np.empty((len(COLUMNS), _PASSES), np.int64)
         picks, modes, extra = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(len(s.free), np.int64)
         self._tables = Tables(np.empty(n, np.int64), np.ascontiguousarray(jobs.id), log, picks, modes, extra)
+
+    def know_due(self, due: IntArray) -> None:
+        """Say when jobs are due, for rules that go by it: shape ``(jobs,)`` [s], ``UNSEEN`` of those not seen yet."""
+        if self._order is not None and len(self._order.due.known):
+            self._order.due.known[:] = due
 
     def starts(self, runtimes: IntArray, targets: IntArray, depth: int | None = None) -> IntArray:
         """When jobs start in each future.

@@ -110,9 +110,9 @@ def run_plain_or_easy(
         if not arrived:
             if not advance(jobs, queue, ends, expected, ended, free, children, at):
                 return row, False
-            # Without a reservation the order of jobs that cannot start does not matter.
-            if order is not None and (easy or free[0] >= at[events.SMALLEST]):
-                reorder(order, jobs, queue, free, at)
+            # Without a reservation the order of jobs that cannot start does not matter, but when they are due does.
+            if order is not None and (easy or free[0] >= at[events.SMALLEST] or len(order.due.due) > 0):
+                reorder(order, jobs, queue, expected, free, at)
         arrived = False
         before(log, row, at, free)
         count, backfilled, head, begin = 0, 0, -1, -1
@@ -140,7 +140,7 @@ def run_conservative(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.jobs, s.queue, s.free, s.at)
+                reorder(order, s.jobs, s.queue, s.expected, s.free, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)
