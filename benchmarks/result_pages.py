@@ -76,7 +76,8 @@ def pages() -> dict[Path, str]:
     for page in listed:
         of = ", ".join(f"[{Path(name).stem}]({name})" for name in page["of"])
         body = "".join(sections(page)).rstrip()
-        made[PAGES / f"{page['name']}.md"] = f"# Results: {page['title']}\n\nFigures behind {of}.\n\n{body}\n"
+        about = f"Figures behind {of}. {page.get('text', '')}".rstrip()
+        made[PAGES / f"{page['name']}.md"] = f"# Results: {page['title']}\n\n{about}\n\n{body}\n"
     links = "".join(f"- [{page['title']}]({page['name']}.md)\n" for page in listed)
     names = "".join(f"{page['name']}\n" for page in listed)
     made[PAGES / "index.md"] = f"{ABOUT}\n{links}\n```{{toctree}}\n:hidden:\n\n{names}```\n"

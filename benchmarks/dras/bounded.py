@@ -2,7 +2,9 @@
 
 Each trace is split as `python -m benchmarks.tune` splits it. The bound is the longest wait under fcfs-easy on the first
 part, where the tuned policy is chosen as well (seed 0); all are judged on the rest. A cell is the mean bounded slowdown
-and the longest wait [h].
+and the longest wait [h]. The folder of --kernel is made by, for each trace,
+
+    transom train kernel TRACE.swf.gz --backfill easy --generations 40 --seed 1 --out FOLDER/TRACE
 """
 
 from __future__ import annotations
