@@ -62,6 +62,15 @@ def test_a_malformed_space_is_refused(tmp_path: Path, text: str, says: str) -> N
     assert str(path) in str(told.value)
 
 
+def test_the_space_that_the_docs_show_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/tune.md").read_text()
+    (tmp_path / "space.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    first, second = read_space(tmp_path / "space.toml")
+    assert first.spec([0, 1], UNITS) == "saf-easy:max_wait=604800"
+    assert second.spec([1], UNITS) == "formula-easy:score=[nodes/100-10*wait/86400]"
+    assert (second.population, second.every) == (12, 2)
+
+
 def test_a_missing_space_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"none\.toml: cannot be read"):
         read_space(tmp_path / "none.toml")
