@@ -194,6 +194,7 @@ def _as_known(jobs: Jobs, now: int, found: First) -> First:
     if right[best] - against[best] < _ENOUGH * max(1, wrong):
         return found
     way = VARIANTS[best]
-    why = f"{found.why}; {right[best]:.0f} of the first {wrong} wrong decisions are as if {way.says}"
+    share = f"{right[best]:.0f} of the first {wrong} wrong decisions are " if wrong > 1 else ""
+    why = f"{found.why}; {share}as if {way.says}"
     # One wrong order looks like many a mistake; several in a row do not.
     return found._replace(rule=found.rule if found.rule == ORDER and wrong < _SEVERAL else way.rule, why=why)
