@@ -88,15 +88,33 @@ def test_a_peer_that_hangs_up_ends_it() -> None:
         served(lambda address: requesting(address, BEGIN) and None)
 
 
-@pytest.mark.parametrize("half", [b"\xff\0\0\0\0\0\0\0\x01\x7f\x03", b"GET / HTTP/1.1\r\n\r\n" * 9])
-def test_what_does_not_speak_zeromq_ends_it(half: bytes) -> None:
-    def peer(address: str) -> None:
-        host, _, port = address.removeprefix("tcp://").rpartition(":")
-        with plain_sockets.create_connection((host, int(port))) as client:
-            client.sendall(half)
+def connected_plainly(address: str, data: bytes) -> None:
+    """Connect without ZeroMQ, send this and leave."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    with plain_sockets.create_connection((host, int(port))) as client:
+        client.sendall(data)
 
-    with pytest.raises(PeerError, match="the connection broke before the simulation ended"):
-        served(peer)
+
+def test_what_does_not_speak_zeromq_ends_it() -> None:
+    with pytest.raises(PeerError, match="does not speak ZeroMQ"):
+        served(lambda address: connected_plainly(address, b"\xff\0\0\0\0\0\0\0\x01\x7f\x03\x01" + b"HTTP" * 99))
+
+
+@pytest.mark.parametrize("half", [b"", b"\xff\0\0\0\0\0\0\0\x01\x7f\x03"])
+def test_who_only_looks_whether_the_port_is_open_does_not_matter(half: bytes) -> None:
+    end = b'{"now": 1, "events": [{"timestamp": 1, "type": "SIMULATION_ENDS", "data": {}}]}'
+
+    def peers(address: str) -> None:
+        connected_plainly(address, half)
+        with zmq.Context() as context, context.socket(zmq.REQ) as client:
+            client.connect(address)
+            client.send(BEGIN)
+            client.recv()
+            connected_plainly(address, half)
+            client.send(end)
+            client.recv()
+
+    assert served(peers).over
 
 
 def test_a_silent_peer_ends_it() -> None:

@@ -40,12 +40,13 @@ def serve(
         raise SpecError('serve batsim needs pyzmq: pip install "transom[batsim]"') from None
     if not anywhere and not _is_local(address):
         raise SpecError(f"{address}: other machines could connect; --anywhere allows that")
-    gone = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    gone, odd = zmq.EVENT_DISCONNECTED, zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    left = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL  # before it said who it is, as who looks whether a port is open
     with zmq.Context() as context, context.socket(zmq.REP) as socket:
         socket.setsockopt(zmq.LINGER, 1000)
         socket.setsockopt(zmq.MAXMSGSIZE, LINE)
         socket.setsockopt(zmq.IPV6, "[" in address)
-        monitor = socket.get_monitor_socket(gone | zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        monitor = socket.get_monitor_socket(gone | odd | left | zmq.EVENT_HANDSHAKE_SUCCEEDED)
         try:
             socket.bind(address)
         except zmq.ZMQError as error:
@@ -54,7 +55,7 @@ def serve(
         poller = zmq.Poller()
         poller.register(socket, zmq.POLLIN)
         poller.register(monitor, zmq.POLLIN)
-        connected = False
+        connected, strangers = False, 0
         try:
             while not component.over:
                 found = dict(poller.poll(int(patience * 1000) if connected else None))
@@ -62,11 +63,15 @@ def serve(
                     raise PeerError(f"{address}: no message for {patience:g} s")
                 if socket in found:
                     socket.send(component.answer(socket.recv()))
-                elif recv_monitor_message(monitor)["event"] & gone:
+                    continue
+                event = recv_monitor_message(monitor)["event"]
+                if event == odd and not connected:
+                    raise PeerError(f"{address}: who connects does not speak ZeroMQ")
+                if event == gone and not strangers:
                     largest = f"messages of more than {LINE >> 20} MiB are not taken"
                     raise PeerError(f"{address}: the connection broke before the simulation ended ({largest})")
-                else:
-                    connected = True
+                connected = connected or event == zmq.EVENT_HANDSHAKE_SUCCEEDED
+                strangers += (event in (odd, left)) - (event == gone)
         except BaseException:
             socket.setsockopt(zmq.LINGER, 0)
             raise
