@@ -16,9 +16,10 @@ from transom.testing import check_policy
 
 SHIPPED = {"dras-pg", "dras-dql", "decima-pg"}  # for the cluster of their paper
 TIMED = ("selection", "bbsched", "multisched", "weighted", "constrained")  # stop at a time by default
+FILED = {"tuned"}  # whatever policy a file states
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", [name for name in policy_names() if name not in FILED])
 def test_every_policy_passes(name: str) -> None:
     spec = f"{name}:anywhere=yes" if name in SHIPPED else name
     check_policy(f"{spec}:iterations=5,seconds=none" if name in TIMED else spec)

@@ -40,6 +40,8 @@ def test_json_states_parameters_and_defaults(transom: Transom) -> None:
     for entry in listed["policies"]:
         name = entry["name"].replace("RULE", "fcfs")
         assert name in policy_names()
+        if name == "tuned":
+            continue  # a file states which policy
         settings = ",".join(f"{key}={value}" for key, value in entry["parameters"].items() if value not in (None, ""))
         make_policy(f"{name}:{settings}" if settings else name)
     assert all(entry["about"] for group in listed.values() for entry in group if entry["missing"] is None)
