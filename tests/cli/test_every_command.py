@@ -47,6 +47,8 @@ TASKS = """submit_time,duration,cpu,memory,job_id,task_id,instances_num,disk
 0,30,4,0.2,1,2,3,0
 5,12,0.5,0.05,2,1,20,0
 """
+BATSIM = """{"nb_res": 4, "profiles": {"one": {"type": "delay", "delay": 30}},
+ "jobs": [{"id": "1", "subtime": 0, "walltime": 60, "res": 2, "profile": "one"}]}"""
 EVOLUTION = "--generations 1 --population 4 --windows 2 --chunks 1"
 SEEN = "--validation 2 --validation-length 30"
 TRAINING = "--decisions 64 --settings batch=64,hidden=[8,8],laps=1,window=20,against=fcfs-easy"
@@ -72,6 +74,7 @@ CASES = {
     "import slurm": f"{EXAMPLES / 'sacct.txt'} -o {{0}}/site.parquet",
     "import pbs": f"{EXAMPLES / 'pbs.txt'} -o {{0}}/site.parquet",
     "import lsf": f"{EXAMPLES / 'lsb.acct'} -o {{0}}/site.swf",
+    "import batsim": "{0}/batsim.json -o {0}/site.parquet",
     "import swf": "{0}/trace.swf.gz -o {0}/site.parquet",
     "generate workload": "--jobs 20 --out {0}/made.swf",
     "generate knapsack": "--class circle --items 8 --out {0}/made.jsonl",
@@ -135,6 +138,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_swf(replace(trace, origin=Origin(started=trace.jobs.submit)), folder / "logged.swf")
     started = simulate(trace, "fcfs-easy")
     started.to_frame().select("job_id", "start").write_csv(folder / "starts.csv")
+    (folder / "batsim.json").write_text(BATSIM)
     (folder / "plan.toml").write_text(PLAN)
     (folder / "tasks.csv").write_text(TASKS)
     Audit(folder / "audit.jsonl").write("begin", policy="fcfs-easy", allocate=None, seed=0)
