@@ -42,7 +42,7 @@ def drive(
     columns : pages that the step fills, a row for each decision; all of one length.
     report : called now and then with the number of started jobs, by the clock: one decision may take seconds.
     leaps : whether the step takes in events, and decides up to a page at once; otherwise events are taken in here, and
-        each call is one decision.
+        each call is one decision. In a stepwise replay the events from which on a step must not go are taken in here.
 
     Returns
     -------
@@ -54,10 +54,10 @@ def drive(
     while more:
         row = 0
         while more and row < page:
-            if leaps:
+            if leaps and not replay.stepwise:
                 row, more = step(row, page, False)
             elif more := replay.advance():
-                row, more = step(row, row + 1, True)
+                row, _ = step(row, page if leaps else row + 1, True)
             if perf_counter() >= due:
                 report(int(replay.state.at[events.STARTED]))
                 due = perf_counter() + _REPORTS

@@ -31,12 +31,12 @@ SUBMIT, WALLTIME, RANK, START, END, MODE, ORDER, HELD, PARENTS, CHILDREN, CHILDR
 # and the shadow time of the first of them. Where nodes go out of service: how many changes of what is in service
 # are known, how many limits on jobs that run beyond an instant, how many columns of the demand stand for such a
 # limit, and whether what was planned does not hold any more. The wait after which a job goes to the head of the queue
-# [s], 0 for none, and how many jobs, the first ones, have been submitted so long ago. Behind the counters stand the
-# changes, as pairs of instant [s] and nodes, then the limits, as pairs of instant and nodes (see
-# passes/service_plan.py).
-COUNTERS = 17
+# [s], 0 for none, and how many jobs, the first ones, have been submitted so long ago; and the instant from which on
+# events are not taken in here [s], 0 for none. Behind the counters stand the changes, as pairs of instant [s] and
+# nodes, then the limits, as pairs of instant and nodes (see passes/service_plan.py).
+COUNTERS = 18
 NOW, NEXT, QUEUED, RUNNING, ENDING, STARTED, ENDED, WAKE, SMALLEST, PASSED, SHADOW = range(11)
-CHANGES, LIMITS, LIMITED, REPLAN, MAX_WAIT, DUE = range(11, COUNTERS)
+CHANGES, LIMITS, LIMITED, REPLAN, MAX_WAIT, DUE, STOP = range(11, COUNTERS)
 
 _MOVES = 32  # of jobs in the queue per job of it, from which on sorting takes less than inserting
 
@@ -73,7 +73,7 @@ def advance(
     children: IntArray,
     at: IntArray,
 ) -> bool:
-    """Take in all events of the next instants until somebody waits; False at the end of the trace."""
+    """Take in all events of the next instants until somebody waits; False at the end of the trace, or at ``STOP``."""
     n = len(jobs)
     while True:
         now = NEVER
@@ -83,7 +83,7 @@ def advance(
             now = min(now, jobs[at[NEXT], SUBMIT])
         if at[QUEUED]:
             now = min(now, at[WAKE])
-        if now == NEVER:
+        if now == NEVER or (at[STOP] != 0 and now >= at[STOP]):
             return False
         at[NOW] = now
         at[WAKE] = NEVER

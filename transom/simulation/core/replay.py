@@ -57,7 +57,8 @@ class ServiceKeeper(NodeTracker, Source, Protocol):
         """Give nodes to the jobs that the last pass has started."""
 
     def prepare(self) -> None:
-        """Before a pass, say what limits the jobs that would run beyond the begin of maintenance."""
+        """Before a pass, say what limits the jobs that would run beyond the begin of maintenance, and how far compiled
+        loops may go from there."""
 
     def lasts(self, nodes: Sequence[int], until: int) -> bool:
         """Whether, as far as is known, these nodes stay in service before an instant [s]."""
@@ -70,9 +71,9 @@ class Replay:
     """A replay in progress: the state, and the window a policy sees of it.
 
     ``period`` [s]: stop at its multiples alone. With a ``tracker`` of nodes, jobs get them as they start; where nodes
-    go out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant are taken in by
-    :meth:`advance`, none by compiled loops over instants. ``order`` orders the queue anew before each pass, if the rule
-    has a kernel for that.
+    go out of service it is the ``service``, and the replay is ``stepwise``: the events of every instant at which it has
+    something to do are taken in by :meth:`advance`. ``order`` orders the queue anew before each pass, if the rule has a
+    kernel for that.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from transom.simulation.core.node_runs import NodeRuns
 from transom.simulation.core.outage_log import ATTEMPT_COLUMNS, FAILURE, MAINTENANCE, OUTAGE_COLUMNS, OutageLog
 from transom.simulation.core.schedule import Schedule
 from transom.simulation.nodes.allocator import Allocator, Placed, Placer
+from transom.simulation.nodes.caught_up import NOBODY, Changes, Nodes, catch_up
 from transom.simulation.nodes.draining import Drains
 from transom.simulation.nodes.occupancy import Occupancy
 from transom.simulation.nodes.sections import sections_of
@@ -29,7 +30,7 @@ from transom.traces.workload import Workload
 _ATTEMPTS = 1000
 """A job that has been interrupted so often would never end."""
 
-_NOWHERE = -1
+_NOWHERE = NOBODY
 
 
 class Service:
@@ -99,6 +100,7 @@ class Service:
         self._plan, self._serving = Plan((), ()), self._nodes
         self._leaving = False  # whether jobs run on drained nodes
         self._near: list[int] = []
+        self._looked, self._known_starts = int(NEVER), 0  # at the last look: when it was [s], and jobs started before
         self._state: State
         self._interrupted = np.zeros(len(workload), np.int64)
         self._log: list[tuple[int, int, int, int, int, int]] = []
@@ -301,6 +303,8 @@ class Service:
         """Before a pass, say what limits the jobs that would run beyond the begin of a window."""
         s, at, now = self._state, self._state.at, int(self._state.at[events.NOW])
         near = [time for time in self._plan.begins if now < time < now + self._longest]
+        self._looked = now
+        at[events.STOP] = self._next_look(near)
         if near != self._near:
             at[events.PASSED] = 0
         elif not near:
@@ -328,6 +332,14 @@ class Service:
             s.jobs[running, column] = np.where(ends > time, nodes[running], 0)
             then = self._plan.level(self._serving, time) - int(s.jobs[running, column].sum())
             s.free[column - events.DEMAND] = max(0, min(then, lasting))
+
+    def _next_look(self, near: list[int]) -> int:
+        """The instant from which on events are taken in one by one: the next one of the service, or when a window may
+        begin during the longest walltime; at once where nodes matter to each event."""
+        if near or self._leaving or (self._placer is not None and self._placer.solver is not None):
+            return -int(NEVER)
+        begins = [time - self._longest + 1 for time in self._plan.begins if time > self._looked]
+        return max(min([self.next(), *begins]), 1)
 
     def _leaves(self) -> IntArray | None:
         """When each node leaves service next, as far as that is known; None if nothing is."""
@@ -359,13 +371,41 @@ class Service:
                 self._log += self._drains.pieces(left, int(self._state.at[events.NOW]))
 
     def allocate_started(self) -> None:
-        """Give nodes to the jobs that the last pass has started."""
+        """Give nodes to the jobs that were started since the last look, and take back those of jobs that ended."""
         s = self._state
+        if s.at[events.NOW] > self._looked:
+            self._catch_up()
+        self._known_starts = int(s.at[events.STARTED])
         running = s.expected[: s.at[events.RUNNING], 1]
         new = running[~self._placed[running]]
         if len(new):
             order = np.argsort(s.jobs[new, events.ORDER])
             self.start(int(s.at[events.NOW]), new[order], {})
+
+    def _catch_up(self) -> None:
+        """Go through the starts and ends that compiled loops have taken in, while nothing of the service changed."""
+        jobs = self._state.jobs
+        started = np.flatnonzero(jobs[:, events.ORDER] >= self._known_starts)
+        over = jobs[:, events.END] >= 0
+        ended = np.flatnonzero(self._placed & over)
+        low, high = np.zeros(len(jobs), np.int64), np.zeros(len(jobs), np.int64)
+        for k in ended.tolist():
+            first, last = self._occupancy.runs_of(k)
+            low[k], high[k] = first[0], last[-1]
+        ended = np.concatenate((ended, started[over[started]]))
+        job = np.concatenate((ended, started))
+        starts = np.arange(len(job)) >= len(ended)
+        time = np.where(starts, jobs[job, events.START], jobs[job, events.END])
+        order = np.lexsort((jobs[job, events.ORDER], starts, time))
+        job, starts = job[order], starts[order]
+        until = jobs[job, events.START] + self._jobs.walltime[job]
+        leaves = self._leaves()
+        stays = np.full(self._nodes, NEVER) if leaves is None else leaves
+        nodes = Nodes(self._occupancy.busy, self._owner, stays, low, high)
+        for each, firsts, lasts in catch_up(Changes(job, starts, until, self._jobs.nodes[job]), nodes):
+            self._occupancy.note(each, firsts, lasts)
+        self._placed[started] = True
+        self._placed[ended] = False
 
     def lasts(self, nodes: Sequence[int], until: int) -> bool:
         """Whether, as far as is known, these nodes stay in service before an instant [s]."""

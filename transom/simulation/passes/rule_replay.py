@@ -75,8 +75,7 @@ def run_rule(
             promises.take(plan.noted, replay.ids)
         return row, more
 
-    # Where Python alone knows the order or takes in the events, only single passes are compiled.
-    leaps = not replay.stepwise and (replay.rule.timeless or order is not None)
+    leaps = replay.rule.timeless or order is not None  # else Python alone knows the order: only passes are compiled
     decisions = drive(replay, step, dict(zip(COLUMNS, t.log, strict=True)), report, leaps)
     if promises is not None and plan is not None:
         promises.take(plan.noted, replay.ids)
@@ -98,7 +97,7 @@ def run_plain_or_easy(
     until: int,
     arrived: bool,
 ) -> tuple[int, bool]:
-    """Pass after pass until ``row`` reaches ``until`` or the trace ends; (row, whether there is more).
+    """Pass after pass until ``row`` reaches ``until`` or :func:`advance` ends; (row, whether there is more).
 
     ``order``, if it is not None, orders the queue before each pass. ``arrived`` says that the events of the first pass
     have been taken in, and its queue is in order. ``service`` is None where no node goes out of service.

@@ -224,10 +224,9 @@ class SlurmBackfill:
             tables = tables._replace(plan=node_plan(replay.jobs.nodes, replay.cluster.num_nodes, self.leaf, self.depth))
         if priorities is not None:
             state.jobs[:, events.RANK] = 0  # new jobs stay at the end of the queue until it is ordered
-        # Where Python alone knows the order or takes in the events, only single passes are compiled.
-        leaps = not replay.stepwise and (replay.rule.timeless or order is not None)
-        same_order = order is None and priorities is None and not state.at[events.MAX_WAIT]
-        terms_of_pass = self._terms._replace(steady=leaps and same_order)
+        leaps = replay.rule.timeless or order is not None  # else Python alone knows it: only passes are compiled
+        same_order = leaps and order is None and priorities is None and not state.at[events.MAX_WAIT]
+        terms_of_pass = self._terms._replace(steady=same_order)
 
         def step(row: int, until: int, arrived: bool) -> tuple[int, bool]:
             return run_slurm(state, order, priorities, terms_of_pass, tables, row, until, arrived)
