@@ -184,6 +184,7 @@ def begins(**data: object) -> bytes:
         (b'{"now": 1e400, "events": []}', "not a message|not in order"),
         (b'{"now": "five", "events": []}', "Expected `float`"),
         (b'{"now": 5}', "missing required field `events`"),
+        (b'{"events": []}', "not in order"),
         (b'{"now": 5, "events": [7]}', "Expected `object`"),
         (b'{"now": 1, "events": []}', "time goes back from 4.0 s to 1.0 s"),
         (b'{"now": -1, "events": []}', "not in order"),

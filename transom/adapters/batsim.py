@@ -84,7 +84,7 @@ class DecisionComponent:
         if not self._version and (greeted := self._greeted(message)) is not None:
             return greeted
         self._version = self._version or 4
-        heard = read_message(message)
+        heard = read_message(message, self._version)
         if heard.now < self._clock:
             raise PeerError(f"time goes back from {self._clock} s to {heard.now} s")
         self._clock, self._now = heard.now, int(heard.now + 0.5)

@@ -53,10 +53,10 @@ class Event(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """What Batsim sends: what happened, and its time [s], which batprotocol leaves out where it is 0."""
+    """What Batsim sends: what happened, and its time [s], which only batprotocol may leave out, where it is 0."""
 
     events: list[Event]
-    now: float = 0.0
+    now: float = -1.0
 
 
 class _Host(msgspec.Struct):
@@ -140,8 +140,8 @@ def hosts_changed(body: dict[str, Any]) -> tuple[set[int], bool] | None:
     return ids_of(str(body["resources"])), word in _UP
 
 
-def read_message(message: bytes) -> Message:
-    """A message, whose time is that of its last event or later.
+def read_message(message: bytes, version: int) -> Message:
+    """A message of this version, whose time is that of its last event or later.
 
     Raises
     ------
@@ -151,6 +151,8 @@ def read_message(message: bytes) -> Message:
         heard = msgspec.json.decode(message.rstrip(b"\0"), type=Message)
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise PeerError(f"not a message of Batsim: {error}") from None
+    if heard.now == -1 and version == 5:
+        heard.now = 0.0
     times = [0.0, *(event.timestamp for event in heard.events), heard.now]
     if not all(a <= b < LONGEST for a, b in pairwise(times)):
         raise PeerError(f"the times in a message of {heard.now} s are not in order")
