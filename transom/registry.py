@@ -42,6 +42,7 @@ DECISION_RULES = "transom.decision_rules"
 EVENT_RULES = "transom.event_rules"
 TASK_POLICIES = "transom.task_policies"
 METRICS = "transom.metrics"
+PREDICTORS = "transom.predictors"
 
 Seconds = Annotated[float, "duration"]
 """The type of a setting that counts seconds: a specification may also say ``30m``, ``1.5h`` or ``7d``."""
@@ -60,6 +61,7 @@ _WORDS = {
     EVENT_RULES: "event rules",
     TASK_POLICIES: "policy for tasks",
     METRICS: "metric",
+    PREDICTORS: "predictor",
 }
 
 

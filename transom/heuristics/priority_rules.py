@@ -38,7 +38,8 @@ Clock = Literal["trace", "sequence"]
 class PriorityRule(Protocol):
     """A rule scores jobs; the queue is ordered by score, then by submission, then by id.
 
-    ``timeless`` says that scores do not depend on ``now``, which lets a replay rank all jobs once.
+    ``timeless`` says that scores do not depend on ``now``, which lets a replay rank all jobs once. A rule that also has
+    ``formula``, the same as a text, can go by predicted runtimes (``predict=``).
     """
 
     @property
@@ -125,6 +126,7 @@ class Fcfs:
     """First come, first served: :math:`s`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "submit"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return jobs.submit.astype(np.float64)
@@ -135,6 +137,7 @@ class Sjf:
     """Shortest job first: :math:`r`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "walltime"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return jobs.walltime.astype(np.float64)
@@ -145,6 +148,7 @@ class Ljf:
     """Longest job first: :math:`-r`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "-walltime"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return (-jobs.walltime).astype(np.float64)
@@ -155,6 +159,7 @@ class Smallest:
     """Fewest nodes first: :math:`n`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "nodes"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return jobs.nodes.astype(np.float64)
@@ -165,6 +170,7 @@ class Largest:
     """Most nodes first: :math:`-n`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "-nodes"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return (-jobs.nodes).astype(np.float64)
@@ -175,6 +181,7 @@ class Saf:
     """Smallest area first: :math:`r n`."""
 
     timeless: ClassVar[bool] = True
+    formula: ClassVar[str] = "walltime * nodes"
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
         return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64)
@@ -192,6 +199,7 @@ class Wfp3:
     r""":math:`-(w/r)^3 n`, with the real waiting time."""
 
     timeless: ClassVar[bool] = False
+    formula: ClassVar[str] = "-(wait / walltime)**3 * nodes"
     kernel: ClassVar[Callable[..., None]] = _score_wfp3
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
@@ -219,6 +227,7 @@ class Unicep:
     """
 
     timeless: ClassVar[bool] = False
+    formula: ClassVar[str] = "-(wait + 1e-15) / (log2(nodes + 1e-15) * walltime)"
     kernel: ClassVar[Callable[..., None]] = _score_unicep
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
@@ -305,6 +314,8 @@ class LogRule:
 class F1(LogRule):
     r""":math:`\log_{10}(r)\, n + 870 \log_{10}(s)`."""
 
+    formula: ClassVar[str] = "log10(walltime) * nodes + 870 * log10(submit)"
+
     def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
         """See :class:`LogRule`; a walltime of -1 s, which RLScheduler knows, counts as 0.1 s."""
         return np.log10(np.maximum(jobs.walltime, 0.1)) * jobs.nodes + 870.0 * log_submit
@@ -313,6 +324,8 @@ class F1(LogRule):
 @dataclass(frozen=True, slots=True)
 class F2(LogRule):
     r""":math:`\sqrt{r}\, n + 25600 \log_{10}(s)`."""
+
+    formula: ClassVar[str] = "sqrt(walltime) * nodes + 25600 * log10(submit)"
 
     def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
         """See :class:`LogRule`."""
@@ -323,6 +336,8 @@ class F2(LogRule):
 class F3(LogRule):
     r""":math:`r n + 6.86 \cdot 10^6 \log_{10}(s)`."""
 
+    formula: ClassVar[str] = "walltime * nodes + 6.86e6 * log10(submit)"
+
     def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
         """See :class:`LogRule`."""
         return np.multiply(jobs.walltime, jobs.nodes, dtype=np.float64) + 6.86e6 * log_submit
@@ -331,6 +346,8 @@ class F3(LogRule):
 @dataclass(frozen=True, slots=True)
 class F4(LogRule):
     r""":math:`r \sqrt{n} + 5.3 \cdot 10^5 \log_{10}(s)`."""
+
+    formula: ClassVar[str] = "walltime * sqrt(nodes) + 5.3e5 * log10(submit)"
 
     def scored(self, jobs: JobTable, log_submit: Scores) -> Scores:
         """See :class:`LogRule`."""

@@ -22,6 +22,7 @@ def test_everything_is_listed(transom: Transom) -> None:
         registry.POLICIES,
         registry.OBJECTIVES,
         registry.PRIORITY_RULES,
+        registry.PREDICTORS,
         registry.DECISION_RULES,
     ):
         assert set(registry.names(group)) <= first
@@ -33,7 +34,15 @@ def test_everything_is_listed(transom: Transom) -> None:
 
 def test_json_states_parameters_and_defaults(transom: Transom) -> None:
     (listed,) = transom("solvers", "--json").lines
-    assert set(listed) == {"solvers", "policies", "objectives", "priority_rules", "cost_models", "decision_rules"}
+    assert set(listed) == {
+        "solvers",
+        "policies",
+        "objectives",
+        "priority_rules",
+        "predictors",
+        "cost_models",
+        "decision_rules",
+    }
     solvers = {entry["name"]: entry for entry in listed["solvers"]}
     assert solvers["dp"]["parameters"] == {"memory": 512}
     assert solvers["dp"]["about"].startswith("Fill the table")

@@ -36,7 +36,7 @@ from transom.traces.outages import Outages
 PAGE = (Path(__file__).parents[3] / "docs/replay.md").read_text()
 TEXTS: dict[str, str] = {
     name: text
-    for name, text in re.findall(r"^\| `([a-z0-9]+)` \| `([^`]+)` \|$", PAGE, re.MULTILINE)
+    for name, text in re.findall(r"^\| `([a-z0-9-]+)` \| `([^`]+)` \|$", PAGE, re.MULTILINE)
     if name in registry.names(registry.PRIORITY_RULES)
 }
 

@@ -99,7 +99,12 @@ def test_jobs_are_inserted_among_others_of_their_kind(rule: KernelRule) -> None:
     for _ in range(60):
         inserted += order.at[KINDS] > 0
         reorder(
-            order, np.zeros((4000, RANK + 1), np.int64), queue, np.zeros((0, 2), np.int64), np.zeros(1, np.int64), at
+            order,
+            np.zeros((4000, RANK + 1), np.int64),
+            queue,
+            np.zeros((0, 2), np.int64),
+            *np.zeros((2, 1), np.int64),
+            at,
         )
         count = at[QUEUED]
         assert np.array_equal(
@@ -142,7 +147,7 @@ def test_the_order_and_the_scores_are_those_of_the_rule(rule: KernelRule) -> Non
                 np.zeros((count, RANK + 1), np.int64),
                 queue,
                 np.zeros((0, 2), np.int64),
-                np.zeros(1, np.int64),
+                *np.zeros((2, 1), np.int64),
                 at,
             )
             assert np.array_equal(queue, site_order(rule, jobs, now, 0))

@@ -28,7 +28,7 @@ def command(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List solvers, policies, objectives, priority rules, cost models and decision rules.
+    """List solvers, policies, objectives, priority rules, predictors, cost models and decision rules.
 
     Each entry has its parameters. Solvers are listed by the problems that they take. One name can stand for solvers
     of several problems; the one that fits the problem is used.
@@ -44,6 +44,7 @@ def command(
         "policies": registry.POLICIES,
         "objectives": registry.OBJECTIVES,
         "priority rules": registry.PRIORITY_RULES,
+        "predictors": registry.PREDICTORS,
         "cost models": registry.COST_MODELS,
         "decision rules": registry.DECISION_RULES,
     }
@@ -88,6 +89,7 @@ _HEADINGS = {
     "policies": "Policies (RULE is a priority rule)",
     "objectives": "Objectives: what a job of a window is worth",
     "priority rules": "Priority rules: lowest first (s submission, r walltime, n nodes, w wait)",
+    "predictors": "Predictors of runtimes (RULE:predict=NAME)",
     "cost models": "Cost models: what hops between the nodes of a job cost",
     "decision rules": "Decision rules: which point of a selection's front to take",
 }

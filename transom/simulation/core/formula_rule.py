@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from transom import registry
 from transom.errors import SpecError
 from transom.heuristics.formulas import Expression, column_of, names_in, parse_formula
-from transom.heuristics.priority_rules import Clock, Scores
+from transom.heuristics.priority_rules import F4, Clock, PriorityRule, Scores
 from transom.models import JobTable
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.registry import Seconds
@@ -28,6 +29,7 @@ from transom.simulation.core.formula_scores import (
     NUMBER,
     OF_USER,
     ONE,
+    PREDICTED,
     QUEUE_LENGTH,
     SHARED,
     SINCE,
@@ -38,6 +40,7 @@ from transom.simulation.core.formula_scores import (
     Program,
     score_jobs,
 )
+from transom.simulation.core.predictions import names_of, new_predictions
 from transom.traces.further_fields import read_fields
 from transom.traces.job_facts import AMOUNTS, job_facts
 from transom.traces.trace_file import is_trace_file
@@ -59,7 +62,7 @@ STATED = ("cores", "priority", "queue", "partition")
 
 _OF_NOW = {"queue_length": (SHARED, QUEUE_LENGTH), "free_nodes": (SHARED, FREE_NODES)}
 _OF_USERS = {"user_nodes": (OF_USER, USER_NODES), "user_use": (OF_USER, USER_USE)}
-_STATE = {**_OF_NOW, **_OF_USERS}
+_STATE = {**_OF_NOW, **_OF_USERS, "predicted": (PREDICTED, 0)}
 _INSTRUCTIONS = {name: NEGATIVE + k for k, name in enumerate((*ONE, *TWO))}
 _QUEUE, _PARTITION = 15, 16  # fields of the Standard Workload Format
 
@@ -74,10 +77,11 @@ class Formula:
         ``max``. Names are ``walltime`` [s], ``nodes``, ``submit`` (the submission since the clock began, plus 1 [s]),
         ``hour`` (0 to 23) and ``weekday`` (0 to 6) of the submission, counted from second 0 of the trace on, ``wait``
         [s], ``queue_length``, ``free_nodes``, ``user_nodes`` (on which jobs of the user run), ``user_use`` (what these
-        have used, with its decay [node s]), where the trace states them ``cores``, ``priority``, ``queue`` and
-        ``partition``, and the further resources of the machine.
+        have used, with its decay [node s]), ``predicted`` (the runtime [s]), where the trace
+        states them ``cores``, ``priority``, ``queue`` and ``partition``, and the further resources of the machine.
     half_life : after which use counts half [s], > 0.
     clock : as of :class:`~transom.heuristics.priority_rules.LogRule`, for ``submit``.
+    predict : the predictor of ``predicted``, by a specification (:mod:`~transom.heuristics.predictors`).
 
     Raises
     ------
@@ -87,6 +91,7 @@ class Formula:
     score: str = "submit"
     half_life: Seconds = 7.0 * _DAY
     clock: Clock | None = None
+    predict: str = "shrunk"
 
     expression: Expression = field(init=False, repr=False, compare=False)
     names: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -125,10 +130,39 @@ class Formula:
         for name in sorted(self.names & _OF_USERS.keys()):
             if len(workload) and not (workload.jobs.user >= 0).any():
                 raise SpecError(f"formula: {name}: the trace states no users")
-        return FittedFormula(self, stated, workload.jobs.id, np.zeros(len(workload), np.bool_))
+        odd = np.zeros(len(workload), np.bool_)
+        return FittedFormula(self, stated, workload.jobs.id, odd, partial(names_of, workload))
 
     def __call__(self, jobs: JobTable, now: int, origin: int, /) -> Scores:
-        return FittedFormula(self, {}, jobs.id, np.zeros(len(jobs), np.bool_))(jobs, now, origin)
+        return FittedFormula(self, {}, jobs.id, np.zeros(len(jobs), np.bool_), jobs.id.copy)(jobs, now, origin)
+
+
+def with_predictions(rule: PriorityRule, predict: str) -> Formula:
+    """A rule that goes by predicted runtimes where it went by walltimes.
+
+    Parameters
+    ----------
+    rule : it states its formula, as all named rules do.
+    predict : the predictor, by a specification.
+
+    Raises
+    ------
+    SpecError : the rule states no formula, or there is no such predictor.
+    """
+    made = rule if isinstance(rule, Formula) else None
+    score = getattr(rule, "formula", None) if made is None else made.score
+    if score is None:
+        raise SpecError(f"predict: {type(rule).__name__} states no formula in which predictions could stand")
+    registry.load(registry.PREDICTORS, registry.parse(predict)[0])
+    score = re.sub(r"\bwalltime\b", "predicted", score)
+    if made is not None:
+        return replace(made, score=score, predict=predict)
+    return Formula(score, clock=getattr(rule, "clock", None), predict=predict)
+
+
+def f4_predicted(predict: str = "shrunk", clock: Clock = "trace") -> Formula:
+    """F4 by predicted runtimes."""
+    return with_predictions(F4(clock), predict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -141,12 +175,14 @@ class FittedFormula:
     stated : what only the workload says of its jobs, by name, shape ``(jobs,)`` each.
     ids : of the jobs, shape ``(jobs,)``.
     odd : is set for the jobs whose score was not finite at some time, shape ``(jobs,)``.
+    job_names : gives the names of the jobs as numbers, shape ``(jobs,)``.
     """
 
     formula: Formula
     stated: Mapping[str, FloatArray]
     ids: IntArray
     odd: BoolArray
+    job_names: Callable[[], IntArray]
 
     @property
     def timeless(self) -> bool:
@@ -200,8 +236,11 @@ class FittedFormula:
             return 1
 
         places, n = emit(self.formula.expression), len(jobs)
-        facts = np.column_stack([*columns.values()]) if columns else np.zeros((n, 1))
-        by_user = bool(self.formula.names & _OF_USERS.keys())
+        by_user, predicts = bool(self.formula.names & _OF_USERS.keys()), "predicted" in self.formula.names
+        # Who differs in the facts may differ in the score.
+        differ = np.arange(n) if predicts else jobs.user if by_user else np.zeros(n)
+        facts = np.column_stack([*columns.values(), differ]).astype(np.float64)
+        predictions = new_predictions(self.formula.predict, jobs, self.job_names) if predicts else None
         users = np.unique(jobs.user[jobs.user >= 0]) if by_user else np.empty(0, np.int64)
         user = np.where(jobs.user >= 0, np.searchsorted(users, jobs.user), -1) if by_user else np.empty(0, np.int64)
         aligned = np.array_equal(jobs.id, self.ids)
@@ -219,6 +258,8 @@ class FittedFormula:
             listed=np.empty(len(user), np.int64),
             at=np.zeros(1 + max(HELD, STAMP), np.int64),
             rate=np.array([math.log(2.0) / self.formula.half_life]),
+            predictions=predictions,
+            steady=predicts and not self.formula.names & {*_STATE, "wait"} - {"predicted"},
         )
 
     def _values(self, jobs: JobTable, origin: int) -> dict[str, FloatArray]:

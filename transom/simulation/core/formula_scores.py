@@ -13,21 +13,23 @@ from transom._system.compiling import inlined, no_refcount
 from transom.heuristics.cubes import cube
 from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.events import DEMAND, END, NOW, QUEUED, START
+from transom.simulation.core.predictions import Predictions, concerned, learn_ended, predict
 
 # Instructions that put a value on the stack: a number, a column of the facts, the time since one, a number that is the
-# same for all jobs, and one that is the same for all jobs of a user.
-NUMBER, COLUMN, SINCE, SHARED, OF_USER = range(5)
+# same for all jobs, one that is the same for all jobs of a user, and the predicted runtime.
+NUMBER, COLUMN, SINCE, SHARED, OF_USER, PREDICTED = range(6)
 # Then those of one operand and of two, by their names in formulas.
 ONE = ("negative", "square", "cube", "log", "log2", "log10", "sqrt", "exp", "abs")
 TWO = ("+", "-", "*", "/", "**", "min", "max")
-NEGATIVE, SQUARE, CUBE, LOG, LOG2, LOG10, SQRT, EXP, ABS = range(5, 14)
-ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX = range(14, 21)
+NEGATIVE, SQUARE, CUBE, LOG, LOG2, LOG10, SQRT, EXP, ABS = range(6, 15)
+ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX = range(15, 22)
 
 QUEUE_LENGTH, FREE_NODES = range(2)  # places in Program.shared
 USER_NODES, USER_USE = range(2)  # rows of Program.of_user
 HELD, LISTED, STAMP = range(3)  # places in Program.at
 
 _LARGEST_EXPONENT = 709.0
+_FEW = 32  # jobs that are inserted one by one
 
 
 class Program(NamedTuple):
@@ -37,7 +39,8 @@ class Program(NamedTuple):
     ``odd`` ``(n,)``: the jobs whose score was not finite; ``shared`` ``(2,)`` and ``of_user`` ``(2, U)``: what is known
     of now. Where that of users is asked for, ``user`` ``(n,)`` is the user of each job, otherwise empty; ``held`` and
     ``since`` ``(n,)`` are the jobs that run and when they started, ``listed`` ``(n,)`` those that waited at the last
-    pass; ``at``: how many these are, and when it was; ``rate`` ``(1,)``: of the decay [1/s].
+    pass; ``at``: how many these are, and when it was; ``rate`` ``(1,)``: of the decay [1/s]. ``predictions`` are None
+    where the formula names none, ``steady`` says that nothing else in it changes.
     """
 
     code: IntArray
@@ -53,6 +56,8 @@ class Program(NamedTuple):
     listed: IntArray
     at: IntArray
     rate: FloatArray
+    predictions: Predictions | None
+    steady: bool
 
 
 @no_refcount
@@ -92,10 +97,19 @@ def _push(
         for i in range(count):
             user = p.user[queue[i]]
             to[i] = p.of_user[argument, user] if user >= 0 else math.nan
+    elif op == PREDICTED:
+        _push_predicted(p.predictions, queue, count, to)
     else:
         value = p.numbers[argument] if op == NUMBER else p.shared[argument]
         for i in range(count):
             to[i] = value
+
+
+@inlined
+def _push_predicted(predictions: Predictions | None, queue: IntArray, count: int, to: FloatArray) -> None:
+    if predictions is not None:
+        for i in range(count):
+            to[i] = predictions.seconds[queue[i]]
 
 
 @inlined
@@ -192,6 +206,45 @@ def observe(p: Program, jobs: IntArray, queue: IntArray, free: IntArray, at: Int
     for i in range(at[QUEUED]):
         p.listed[i] = queue[i]
     p.at[LISTED] = at[QUEUED]
+
+
+@no_refcount
+def foresee(
+    predictions: Predictions | None,
+    steady: bool,
+    jobs: IntArray,
+    queue: IntArray,
+    known: int,
+    ended: IntArray,
+    at: IntArray,
+    aside: IntArray,
+) -> int:
+    """Predict the jobs of a queue, of which the last pass saw the first ``known``.
+
+    Those of which another runtime is predicted than before go to the end. How many stand in front of these and the new
+    ones, with the scores that they had; -1 if other scores have changed, or too many.
+    """
+    kept = -1
+    if predictions is not None:
+        learnt = learn_ended(predictions, jobs, ended, at)
+        kept, moved = known, 0
+        if learnt > 0:
+            kept = 0
+            for i in range(known):
+                job = queue[i]
+                if concerned(predictions, job, ended, at, learnt) and predict(predictions, jobs, job):
+                    aside[moved] = job
+                    moved += 1
+                else:
+                    queue[kept] = job
+                    kept += 1
+            for i in range(moved):
+                queue[kept + i] = aside[i]
+        for i in range(known, len(queue)):
+            predict(predictions, jobs, queue[i])
+        if not steady or len(queue) - kept > _FEW:
+            kept = -1
+    return kept
 
 
 @no_refcount

@@ -23,7 +23,7 @@ from transom.models.arrays import BoolArray, FloatArray, IntArray
 from transom.simulation.core.due_times import DueTimes, begin_due, due_times, move_due
 from transom.simulation.core.events import NOW, PASSED, QUEUED, RANK, STARTED, State
 from transom.simulation.core.formula_rule import FittedFormula
-from transom.simulation.core.formula_scores import Program, begin_again, observe, score_jobs
+from transom.simulation.core.formula_scores import Program, begin_again, foresee, observe, score_jobs
 from transom.simulation.core.site_order import name_of_rule
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class QueueOrder(NamedTuple):
     """What it takes to order a queue.
 
     ``fill`` is the rule's kernel or, where that is None, ``program`` its formula, and ``facts`` ``(jobs, k)`` what
-    these read; ``scores`` ``(jobs,)`` is by place in the queue. ``left`` and ``left_scores`` ``(jobs,)`` hold the left
+    these read; ``scores`` ``(jobs,)`` is by place in the queue, ``of_job`` ``(jobs,)`` by job where they
+    seldom change. ``left`` and ``left_scores`` ``(jobs,)`` hold the left
     part of a merge. ``kinds`` ``(jobs,)`` is a job of each kind, in the order of the queue, ``kind_scores`` are their
     scores, and ``tied`` says whether a kind had the score of the one before it; ``one`` and ``score``
     ``(1,)`` are for single jobs. ``due``: when jobs go to the head, whatever their scores.
@@ -53,6 +54,7 @@ class QueueOrder(NamedTuple):
     program: Program | None
     facts: FloatArray
     scores: FloatArray
+    of_job: FloatArray
     left: IntArray
     left_scores: FloatArray
     kinds: IntArray
@@ -86,8 +88,8 @@ def queue_order(rule: PriorityRule, jobs: JobTable, origin: int) -> QueueOrder |
     else:
         return None
     return QueueOrder(
-        fill, program, facts, scores=np.empty(n), left=np.empty(n, np.int64), left_scores=np.empty(n),
-        kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
+        fill, program, facts, scores=np.empty(n), of_job=np.empty(n), left=np.empty(n, np.int64),
+        left_scores=np.empty(n), kinds=np.empty(n, np.int64), kind_scores=np.empty(n), tied=np.empty(n, np.bool_),
         one=np.empty(1, np.int64), score=np.empty(1), at=np.zeros(3, np.int64),
         due=due_times(rule, n),
     )  # fmt: skip
@@ -107,7 +109,15 @@ def _compiled_kernel(rule: KernelRule) -> Any:
 
 
 @no_refcount
-def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, expected: IntArray, free: IntArray, at: IntArray) -> None:
+def reorder(
+    o: QueueOrder,
+    jobs: IntArray,
+    queue: IntArray,
+    expected: IntArray,
+    ended: IntArray,
+    free: IntArray,
+    at: IntArray,
+) -> None:
     """Bring the queue into the order that holds now: by score, then by job, which is by submission, then by id.
 
     New jobs stand at the end of it, as they do where all have the same rank; jobs that started stood in front of those.
@@ -118,10 +128,17 @@ def reorder(o: QueueOrder, jobs: IntArray, queue: IntArray, expected: IntArray, 
     head = 0
     while head < at[QUEUED] and jobs[queue[head], RANK] < 0:
         head += 1
-    at[PASSED] = 0
-    ordered = o.at[ORDERED] - (at[STARTED] - o.at[BEFORE]) - head
+    ordered = max(o.at[ORDERED] - (at[STARTED] - o.at[BEFORE]) - head, 0)
     o.at[ORDERED], o.at[BEFORE] = at[QUEUED], at[STARTED]
-    _reorder(o, queue[head:], at[QUEUED] - head, max(ordered, 0), at)
+    kept = _foresee(o.program, jobs, queue[head : at[QUEUED]], ordered, ended, at, o.left)
+    if kept >= 0:
+        for place in range(head + kept, at[QUEUED]):
+            o.of_job[queue[place]] = _score(o, queue[place], at[NOW])
+            at[PASSED] = min(at[PASSED], _insert_known(o.of_job, queue, head, place))
+        return
+    at[PASSED] = 0
+    _reorder(o, queue[head:], at[QUEUED] - head, ordered, at)
+    _keep_scores(o.program, o.scores, queue[head : at[QUEUED]], o.of_job)
 
 
 @no_refcount
@@ -160,6 +177,29 @@ def _fill(
 def _observe(program: Program | None, jobs: IntArray, queue: IntArray, free: IntArray, at: IntArray) -> None:
     if program is not None:
         observe(program, jobs, queue, free, at)
+
+
+@no_refcount
+def _foresee(
+    program: Program | None,
+    jobs: IntArray,
+    queue: IntArray,
+    known: int,
+    ended: IntArray,
+    at: IntArray,
+    aside: IntArray,
+) -> int:
+    kept = -1
+    if program is not None:
+        kept = foresee(program.predictions, program.steady, jobs, queue, known, ended, at, aside)
+    return kept
+
+
+@no_refcount
+def _keep_scores(program: Program | None, scores: FloatArray, queue: IntArray, of_job: FloatArray) -> None:
+    if program is not None and program.steady:
+        for i in range(len(queue)):
+            of_job[queue[i]] = scores[i]
 
 
 @no_refcount
@@ -227,6 +267,22 @@ def _insert(o: QueueOrder, queue: IntArray, place: int, now: int) -> bool:
     o.kinds[low], o.kind_scores[low], o.tied[low] = job, score, tied
     o.at[KINDS] += 1
     return True
+
+
+@no_refcount
+def _insert_known(scores: FloatArray, queue: IntArray, low: int, place: int) -> int:
+    """Move the job at a place to where it belongs, from ``low`` on; ``scores`` are by job. Where that is."""
+    job, high = queue[place], place
+    while low < high:
+        middle = (low + high) // 2
+        if _before(scores[queue[middle]], queue[middle], scores[job], job):
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(place, low, -1):
+        queue[i] = queue[i - 1]
+    queue[low] = job
+    return low
 
 
 @inlined

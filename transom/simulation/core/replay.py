@@ -141,7 +141,7 @@ class Replay:
     def _reorder(self) -> None:
         s = self.state
         if self.order is not None:
-            reorder(self.order, s.jobs, s.queue, s.expected, s.free, s.at)
+            reorder(self.order, s.jobs, s.queue, s.expected, s.ended, s.free, s.at)
             return
         s.at[events.PASSED] = 0
         queue, now = np.sort(s.queue[: s.at[events.QUEUED]]), int(s.at[events.NOW])

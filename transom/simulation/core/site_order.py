@@ -10,22 +10,27 @@ from transom._system.durations import seconds_in
 from transom.errors import SpecError, shown
 from transom.heuristics.priority_rules import MaxWait, PriorityRule
 from transom.models import JobTable
+from transom.simulation.core.formula_rule import with_predictions
 from transom.traces.workload import Workload
 
 
 def load_rule(rule: str | PriorityRule) -> PriorityRule:
     """The priority rule of a specification; a rule itself is taken as it is.
 
-    ``max_wait`` is a setting of every rule: :class:`~transom.heuristics.priority_rules.MaxWait`.
+    Two settings are of every rule: ``max_wait`` (:class:`~transom.heuristics.priority_rules.MaxWait`) and ``predict``,
+    a predictor (:mod:`~transom.heuristics.predictors`), by whose runtimes it orders instead of by walltimes.
 
     Raises
     ------
     SpecError : the name or a parameter is unknown, or it is no rule.
     """
     stated, max_wait = without_max_wait(rule) if isinstance(rule, str) else (rule, None)
+    stated, predict = registry.taken_out(stated, "predict") if isinstance(stated, str) else (stated, None)
     made: PriorityRule = registry.make(registry.PRIORITY_RULES, stated) if isinstance(stated, str) else stated
     if not is_rule(made):
         raise SpecError(f"expected the name of a priority rule or a rule, which has timeless, got {shown(made)}")
+    if predict is not None:
+        made = with_predictions(made, predict)
     return made if max_wait is None else MaxWait(made, max_wait)
 
 

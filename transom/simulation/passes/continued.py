@@ -62,8 +62,8 @@ class Continued:
         self._order: QueueOrder | None = queue_order(loaded, jobs, origin)
         if not loaded.timeless and self._order is None:
             raise SpecError(f"priority rule {rule!r} has no kernel, which a replay from the middle needs")
-        if "user_use" in getattr(getattr(loaded, "formula", None), "names", ()):
-            raise SpecError("formula: user_use is not known in a replay from the middle")
+        if past := {"user_use", "predicted"}.intersection(getattr(getattr(loaded, "formula", None), "names", ())):
+            raise SpecError(f"formula: {past.pop()} is not known in a replay from the middle")
         self._origin = new_state(workload)
         s = self._origin
         if loaded.timeless:

@@ -111,7 +111,7 @@ def run_plain_or_easy(
                 return row, False
             # Without a reservation the order of jobs that cannot start does not matter, but when they are due does.
             if order is not None and (easy or free[0] >= at[events.SMALLEST] or len(order.due.due) > 0):
-                reorder(order, jobs, queue, expected, free, at)
+                reorder(order, jobs, queue, expected, ended, free, at)
         arrived = False
         before(log, row, at, free)
         count, backfilled, head, begin = 0, 0, -1, -1
@@ -139,7 +139,7 @@ def run_conservative(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.jobs, s.queue, s.expected, s.free, s.at)
+                reorder(order, s.jobs, s.queue, s.expected, s.ended, s.free, s.at)
         arrived = False
         before(t.log, row, s.at, s.free)
         count, backfilled, head, begin = conservative_pass(s, p, t.picks, t.modes)

@@ -136,7 +136,7 @@ def run_slurm(
             if not advance(s.jobs, s.queue, s.ends, s.expected, s.ended, s.free, s.children, s.at):
                 return row, False
             if order is not None:
-                reorder(order, s.jobs, s.queue, s.expected, s.free, s.at)
+                reorder(order, s.jobs, s.queue, s.expected, s.ended, s.free, s.at)
         arrived = False
         if priorities is not None:
             order_by_priority(s, priorities)

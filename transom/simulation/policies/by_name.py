@@ -15,6 +15,7 @@ from transom.models.arrays import whole
 from transom.simulation.core.decision import Backfilling, Decision, Policy
 from transom.simulation.core.site_order import is_rule, load_rule, name_of_rule, without_max_wait
 from transom.simulation.policies.max_wait import MaxWaitPolicy
+from transom.simulation.policies.predicted import By, PredictedBackfill
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ def make_policy(spec: str) -> Policy:
     """Build the policy that a specification describes.
 
     ``RULE``, ``RULE-easy`` and ``RULE-conservative`` exist for every registered priority rule, and take its parameters:
-    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, and all take ``max_wait``
+    ``f4-easy:clock=sequence``. ``RULE-conservative`` takes a ``depth``, all take ``predict``, and
+    ``RULE-easy:predict=PREDICTOR`` what predictions are used for: ``use``, that is ``order``, ``backfill`` or ``both``,
+    and ``reserve`` (:class:`PredictedBackfill`). All take ``max_wait``
     (:class:`~transom.heuristics.priority_rules.MaxWait`), as do other policies
     (:class:`~transom.simulation.policies.max_wait.MaxWaitPolicy`). ``./mine.py:NAME`` is a policy, or a rule with the
     same endings (:mod:`transom.class_files`).
@@ -110,7 +113,11 @@ def make_policy(spec: str) -> Policy:
     for tail, backfilling in _TAILS.items():
         rule = name.removesuffix(tail) if tail else name
         if rule + tail == name and (rule in rules or (names_a_file(rule) and tail)):
-            stated, depth = registry.taken_out(rule + spec.removeprefix(name), "depth")
+            stated, use = registry.taken_out(rule + spec.removeprefix(name), "use")
+            stated, reserve = registry.taken_out(stated, "reserve")
+            if use is not None or reserve is not None:
+                return _by_prediction(stated, backfilling, use, reserve)
+            stated, depth = registry.taken_out(stated, "depth")
             if depth is not None and not depth.isdecimal():
                 raise SpecError(f"{spec}: depth must be a number of jobs, got {depth!r}")
             return RulePolicy(stated, backfilling, None if depth is None else int(depth))
@@ -124,12 +131,29 @@ def with_max_wait(policy: Policy, seconds: int) -> Policy:
     ------
     SpecError : the bound is out of range, or the policy has one.
     """
-    if not isinstance(policy, RulePolicy):
+    if not isinstance(policy, (RulePolicy, PredictedBackfill)):
         return MaxWaitPolicy(policy, seconds)
-    rule = load_rule(policy.rule)
+    rule = load_rule(policy.order)
     if isinstance(rule, MaxWait):
         raise SpecError(f"{policy.name}: max_wait is set twice")
-    return replace(policy, rule=MaxWait(rule, seconds))
+    bounded = MaxWait(rule, seconds)
+    return replace(policy, rule=bounded) if isinstance(policy, RulePolicy) else replace(policy, order=bounded)
+
+
+def _by_prediction(rule: str, backfilling: Backfilling, use: str | None, reserve: str | None) -> Policy:
+    """The policy of a rule whose settings say what predictions are used for."""
+    order, predict = registry.taken_out(rule, "predict")
+    predict = predict or getattr(load_rule(rule), "predict", None)
+    if backfilling != "easy" or predict is None:
+        raise SpecError(f"{rule}: use and reserve are of RULE-easy with predict=")
+    if use not in _USES:
+        raise SpecError(f"{rule}: use must be {', '.join(_USES[:-1])} or {_USES[-1]}, got {use!r}")
+    if use == "order":
+        if reserve is not None:
+            raise SpecError(f"{rule}: reserve goes with use=backfill and use=both")
+        return RulePolicy(rule, backfilling)
+    by = cast("By", reserve or "walltime")
+    return PredictedBackfill(order if use == "backfill" else rule, predict, by)
 
 
 def _known_as(name: str) -> str:
@@ -161,5 +185,8 @@ def deciding(policy: Policy) -> list[Any]:
 
 _SHORT = {"easy": "fcfs-easy", "backfill": "fcfs-easy", "conservative": "fcfs-conservative"}
 """What some programs and papers call them."""
+
+_USES = ("order", "backfill", "both")
+"""What predictions of a rule may be used for."""
 
 _TAILS: dict[str, Backfilling] = {"": "none", "-easy": "easy", "-conservative": "conservative"}
