@@ -200,7 +200,7 @@ def test_settings_of_slurm_end_in_lines_to_paste(transom: Callable[..., Ran], tr
         "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\nNodeName=n[01-64] CPUs=1\n"
         "PartitionName=main Nodes=ALL Default=YES\n"
     )
-    today = ("--space", "slurm", "--today", f"slurm-backfill:priority={conf}", "--evaluations", 50, "--no-figures")
+    today = ("--space", "slurm", "--today", f"slurm-backfill:priority={conf}", "--evaluations", 100, "--no-figures")
     done = tune(transom, trace, *today)
     assert done.status == 0, done.err
     _, _, tail = done.out.partition("in slurm.conf:\n\n")
