@@ -18,17 +18,19 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 
 import numpy as np
 
+from transom.models import JobTable
 from transom.rng import stream
-from transom.traces import read_swf
+from transom.simulation.output.metrics import WEEK
+from transom.traces import Workload, read_swf
 from transom.tune import Keep, Terms, choose, judge, read_space, split
 from transom.tune.figures import figures
-from transom.tune.split import reordered
 from transom.tune.tuning import TODAY, fixed_rules
 
 TRACES = Path(__file__).parents[2] / "shared" / "traces"
@@ -42,12 +44,28 @@ TEST = {
 """The share of the jobs that is kept for the test."""
 
 _COPIES = 9
+_MOVED = 1800  # by how much submissions are moved there [s]
 _WAITS = 2.0  # times today's longest wait that a rule in hindsight may have
 
 
 def terms(evaluations: int, seed: int, space: str) -> Terms:
     """What is tuned for in all measurements."""
     return Terms(TODAY, [Keep("max_wait", 1.5)], read_space(space), None, evaluations, seed)
+
+
+def _reordered(workload: Workload, rng: np.random.Generator) -> Workload:
+    """The same jobs with their weeks in another order and submissions a little moved.
+
+    The last week stays in its place, and all do where jobs wait for others.
+    """
+    moved = workload.jittered(_MOVED, rng)
+    if moved.jobs.depends_on:
+        return moved
+    data = moved.jobs.data.copy()
+    weeks = (data[:, 1] - data[0, 1]) // WEEK
+    last = int(weeks[-1])
+    data[:, 1] += (np.append(rng.permutation(last), last)[weeks] - weeks) * WEEK
+    return replace(moved, jobs=JobTable(data))
 
 
 def measure(name: str, about: Terms, limits: Sequence[float] = (0, 1)) -> tuple[float, float]:
@@ -79,7 +97,7 @@ def measure(name: str, about: Terms, limits: Sequence[float] = (0, 1)) -> tuple[
     ]
     best, rule = min(near)
     most = _WAITS * max(past.max_wait, today.max_wait)
-    copies = [reordered(parts.test, stream(0, "copies", k)) for k in range(_COPIES)]
+    copies = [_reordered(parts.test, stream(0, "copies", k)) for k in range(_COPIES)]
     slowdowns = [[figures(copy, policy).bounded_slowdown for policy in (chosen.policy, rule)] for copy in copies]
     moved = math.exp(sum(math.log(ours / theirs) for ours, theirs in slowdowns) / _COPIES)
     print(

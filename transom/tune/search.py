@@ -71,7 +71,7 @@ class Race:
         objectives: Sequence[Objective],
         done: Callable[[], bool],
     ) -> None:
-        self._evaluate, self._rungs, self._today, self._keep, self._done = evaluate, rungs, {**today}, keep, done
+        self._evaluate, self._rungs, self._today, self._keep, self._done = evaluate, rungs, today, keep, done
         self.objectives = objectives
         self.scores: dict[str, Score] = {}
         self.whole = sum(map(len, rungs))
@@ -96,27 +96,9 @@ class Race:
         open_ = [each for each in self.scores.values() if each.parts < self.whole]
         self.enter([each.policy for each in sorted(open_, key=_order)[:policies]], all_parts=True)
 
-    def final(self, policies: int, parts: Sequence[str], today: str, done: Callable[[], bool]) -> None:
-        """Replay the best of those that were replayed everywhere on further parts, one by one until ``done``."""
-        everywhere = [each for each in self.scores.values() if each.parts == self.whole]
-        best = [each.policy for each in sorted(everywhere, key=_order)[:policies]]
-        seen = [part for rung in self._rungs for part in rung]
-        for part in parts:
-            if done():
-                return
-            now = self._evaluate([(today, part), *((policy, part) for policy in best)])[today, part]
-            if now is None:
-                continue
-            self._today[part] = now
-            seen.append(part)
-            found = self._evaluate((policy, each) for policy in best for each in seen)
-            for policy in best:
-                self.scores[policy] = self._score(policy, {each: found[policy, each] for each in seen})
-
     def best(self) -> Score | None:
-        """The best of the policies that were replayed on most parts, at least everywhere but on final ones."""
-        most = max(self.whole, max((each.parts for each in self.scores.values()), default=0))
-        return min((each for each in self.scores.values() if each.parts == most), key=_order, default=None)
+        """The best policy that was replayed everywhere."""
+        return min((each for each in self.scores.values() if each.parts == self.whole), key=_order, default=None)
 
     def _score(self, policy: str, found: dict[str, Figures | None]) -> Score:
         ended = {part: of for part, of in found.items() if of is not None}

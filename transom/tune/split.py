@@ -11,9 +11,7 @@ import numpy as np
 
 from transom.errors import SpecError
 from transom.models import JobTable
-from transom.rng import stream
 from transom.simulation.engine import simulate
-from transom.simulation.output.metrics import WEEK
 from transom.traces.workload import Workload
 
 WHOLE = "whole"
@@ -28,13 +26,8 @@ SLICE = "slice"
 FEWEST = 50
 """Jobs of a slice, at least."""
 
-FINAL = "final"
-"""How names of the parts begin that only the best policies are compared on."""
-
 _SLICES = 4
 _LOADS = {"quieter": 1 / 3, "busier": 3.0}  # mean waits under the gauge, relative to those of the trace
-_FINALS = (1 / 3, 0.6, 1.0, 1.7, 3.0) * 2  # of each final part
-_MOVED = 1800  # by how much submissions are moved there [s]
 _SLOWEST, _FASTEST, _HALVINGS = 0.3, 3.0, 8  # of the search for the pace of submissions
 
 
@@ -66,41 +59,34 @@ def split(workload: Workload, share: float) -> Split:
     return Split(workload.take(slice(0, first)), workload.take(slice(first, n)))
 
 
-def parts(tuning: Workload, variants: bool = True, seed: int = 0) -> dict[str, Workload]:
+def parts(tuning: Workload, variants: bool = True) -> dict[str, Workload]:
     """What policies are compared on, each replayed alone from an empty machine, cheap ones first.
 
     These are slices of the tuning part, the whole of it, and variants in which jobs are submitted more slowly and
     faster, so that they wait a third and three times as long under :data:`GAUGE`. The next months need not be as busy
-    as the last ones, and what depends on how long jobs waited then does not carry over. In the final parts the weeks
-    come in another order, too: which of two good policies is ahead on one course of events is mostly chance.
+    as the last ones, and what depends on how long jobs waited then does not carry over.
 
     Parameters
     ----------
     tuning : the jobs.
-    variants : whether there are such variants and final parts.
-    seed : of the order of weeks.
+    variants : whether there are such variants.
     """
     count = max(1, min(_SLICES, len(tuning) // FEWEST))
     cuts = np.linspace(0, len(tuning), count + 1).astype(int)
     found = {f"{SLICE} {k}": tuning.take(slice(cuts[k - 1], cuts[k])) for k in range(1, count + 1)} | {WHOLE: tuning}
     if variants:
         mean = float(simulate(tuning, GAUGE).wait.mean())
-        paces = {times: _pace(tuning, mean * times) for times in {*_LOADS.values(), *_FINALS} - {1.0}} | {1.0: 1.0}
-        found |= {name: _at_pace(tuning, paces[times]) for name, times in _LOADS.items()}
-        for k, times in enumerate(_FINALS, 1):
-            found[f"{FINAL} {k}"] = _at_pace(reordered(tuning, stream(seed, FINAL, k)), paces[times])
+        found |= {name: _at_pace(tuning, _pace(tuning, mean * times)) for name, times in _LOADS.items()}
     return found
 
 
 def rungs(names: Sequence[str]) -> list[list[str]]:
-    """The parts that are added from one comparison to the next: a slice, all slices, all parts but
-    the final ones.
+    """The parts that are added from one comparison to the next: a slice, all slices, all parts.
 
     The slice is the last one, whose months are nearest to those to come.
     """
     slices = [name for name in names if name.startswith(SLICE)]
-    rest = [name for name in names if not name.startswith((SLICE, FINAL))]
-    return [each for each in (slices[-1:], slices[:-1], rest) if each]
+    return [each for each in (slices[-1:], slices[:-1], [name for name in names if name not in slices]) if each]
 
 
 def _pace(workload: Workload, mean: float) -> float:
@@ -113,21 +99,6 @@ def _pace(workload: Workload, mean: float) -> float:
         else:
             low = pace
     return math.sqrt(low * high)
-
-
-def reordered(workload: Workload, rng: np.random.Generator) -> Workload:
-    """The same jobs with their weeks in another order and submissions a little moved.
-
-    The last week stays in its place, and all do where jobs wait for others.
-    """
-    moved = workload.jittered(_MOVED, rng)
-    if moved.jobs.depends_on:
-        return moved
-    data = moved.jobs.data.copy()
-    weeks = (data[:, 1] - data[0, 1]) // WEEK
-    last = int(weeks[-1])
-    data[:, 1] += (np.append(rng.permutation(last), last)[weeks] - weeks) * WEEK
-    return replace(moved, jobs=JobTable(data))
 
 
 def _at_pace(workload: Workload, pace: float) -> Workload:

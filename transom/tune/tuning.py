@@ -18,7 +18,7 @@ from transom.tune.keep import Keep
 from transom.tune.objectives import DEFAULT, Objective
 from transom.tune.search import Race, Score, search
 from transom.tune.space import Family, units_of
-from transom.tune.split import FINAL, WHOLE, Split, parts, rungs
+from transom.tune.split import WHOLE, Split, parts, rungs
 
 TODAY = "fcfs-easy"
 """The policy that others are compared with by default."""
@@ -26,9 +26,7 @@ TODAY = "fcfs-easy"
 _TAILS = ("", "-easy", "-conservative")
 _NEEDS_MORE = ("formula",)  # a rule that is none without settings
 _TEST = "test"
-_HURRIED = 3  # policies that are replayed everywhere after a search that was too short
-_FINALISTS = 10
-_SEARCH = 0.9  # of the time, or of the replays; the rest is for the finalists
+_FINALISTS = 3  # of a search that was too short
 
 
 class Terms(NamedTuple):
@@ -118,10 +116,8 @@ def choose(
     if terms.today != LOGGED:
         make_policy(terms.today)
     begun = perf_counter()
-    replayed = parts(tuning, terms.today != LOGGED, terms.seed)  # no log tells what else would have been
-    final = [part for part in replayed if part.startswith(FINAL)]
-    compared = [part for part in replayed if part not in final]
-    with evaluator(replayed, journal, terms.pool, terms.seed, terms.further) as evaluate:
+    compared = parts(tuning, variants=terms.today != LOGGED)  # no log tells what else would have been
+    with evaluator(compared, journal, terms.pool, terms.seed, terms.further) as evaluate:
         now = {part: found for (_, part), found in evaluate((terms.today, part) for part in compared).items()}
         if (stuck := next((part for part, found in now.items() if found is None), None)) is not None:
             raise SpecError(f"--today {terms.today}: jobs of the {stuck} of the tuning part would never start")
@@ -129,17 +125,14 @@ def choose(
         if lacking := [name for name in terms.further if name not in today[WHOLE].further]:
             raise SpecError(f"{lacking[0]} is not known of --today {terms.today} on the tuning part")
 
-        def spent() -> float:
-            """Of the limits of the search."""
-            seconds, replays = (terms.seconds, perf_counter() - begun), (terms.evaluations, len(evaluate.asked))
-            return max((now / most for most, now in (seconds, replays) if most is not None), default=0.0)
-
         def done() -> bool:
             if (best := race.best()) is not None:
                 progress(best, evaluate.policies)
-            return spent() >= _SEARCH
+            seconds, replays = terms.seconds, terms.evaluations
+            late = seconds is not None and perf_counter() - begun >= seconds
+            return late or (replays is not None and len(evaluate.asked) >= replays)
 
-        race = Race(evaluate, rungs(compared), today, terms.keep, terms.objectives, done)
+        race = Race(evaluate, rungs(list(compared)), today, terms.keep, terms.objectives, done)
         race.enter([TODAY if terms.today == LOGGED else terms.today], all_parts=True)
         fixed = fixed_rules()
         train = {policy: found for (policy, _), found in evaluate((rule, WHOLE) for rule in fixed).items()}
@@ -151,8 +144,7 @@ def choose(
             search(race, terms.families, units, terms.seed, done)
         before = {TODAY, terms.today, *fixed}
         if all(score.policy in before for score in race.scores.values() if score.parts == race.whole):
-            race.finish(_HURRIED)
-        race.final(_FINALISTS, final, terms.today, lambda: spent() >= 1)
+            race.finish(_FINALISTS)
         best = race.best()
         assert best is not None, "today's policy is replayed everywhere"
         train |= _on_whole(evaluate, race, terms.today)
@@ -168,7 +160,7 @@ def choose(
 
 
 def _on_whole(evaluate: Evaluator, race: Race, today: str) -> dict[str, Figures | None]:
-    everywhere = [today, *(policy for policy, score in race.scores.items() if score.parts >= race.whole)]
+    everywhere = [today, *(policy for policy, score in race.scores.items() if score.parts == race.whole)]
     return {policy: found for (policy, _), found in evaluate((policy, WHOLE) for policy in everywhere).items()}
 
 
