@@ -109,6 +109,22 @@ def test_what_is_known_of_now_is_what_a_brute_force_sees(text: str, backfilling:
             assert compiled.start.tolist() == schedule.start.tolist()
 
 
+def test_long_queues_tell_users_of_like_jobs_apart() -> None:
+    rng, n = np.random.default_rng(4), 320  # more than the queue from which on jobs that are alike count as one kind
+    jobs = [Job(1 + i, 0, int(size), 40, user=int(user)) for i, (size, user) in enumerate(rng.integers(1, 4, (n, 2)))]
+    workload = Workload("long", Cluster(8), JobTable.of(jobs), rng.integers(5, 40, n))
+    schedule = simulate(workload, "formula:score=[user_nodes * 100 + nodes]")
+    plain = PlainReplay(workload, [], lambda t: (), "none")
+
+    def key(t: Any) -> Any:
+        of_user = sum(plain.by_id[j].job.nodes for j in plain.running if plain.by_id[j].job.user == t.job.user)
+        return (100 * of_user + t.job.nodes,)
+
+    plain.key = key
+    starts = plain.replay().start
+    assert schedule.start.tolist() == [starts[job] for job in workload.jobs.id.tolist()]
+
+
 @pytest.mark.parametrize("outages", [False, True])
 def test_use_decays_as_it_should(outages: bool) -> None:
     compared, half_life = 0, 25.0
