@@ -99,7 +99,7 @@ def test_the_commands_of_the_readme_make_the_files(
 def test_the_folder_holds_what_it_says(instances: Path, library: Library) -> None:
     held = {str(path.relative_to(instances)) for path in instances.rglob("*") if path.is_file()}
     held = {name for name in held if "__pycache__" not in name and not name.startswith("site/")}
-    assert held == {*FILES, "README.md", "best_known.parquet", "prove.py", "fronts.py"}
+    assert held == {*FILES, "README.md", "best_known.parquet", "prove.py", "fronts.py", "golden.py"}
     assert sum((instances / name).stat().st_size for name in held) < 3_000_000
     assert (instances / "best_known.parquet").stat().st_size < 200_000
     assert {entry.file for entry in library.entries} == {name for name in FILES if not name.startswith("workloads")}

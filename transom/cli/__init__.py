@@ -51,7 +51,6 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         _trust(arguments)
-        display.reset()
         with ends_in_order(), report_steps():
             status = _command(list(arguments))
         sys.stdout.flush()
@@ -81,6 +80,8 @@ def run(arguments: Sequence[str]) -> int:
         from transom.cli.output.usage import usage_message
 
         return _fail(usage_message(error))
+    finally:
+        display.reset()
 
 
 def _command(arguments: list[str]) -> object:
