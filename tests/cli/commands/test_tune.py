@@ -56,6 +56,12 @@ def test_json_states_all_policies_on_both_parts(transom: Callable[..., Ran], tra
     assert not (trace.parent / "tuned.png").exists()
 
 
+def test_a_part_of_a_trace_is_tuned_on(transom: Callable[..., Ran], trace: Path) -> None:
+    done = tune(transom, trace, "--json", "--no-figures", "--start", 100, "--jobs", 220)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["jobs"] == {"train": 110, "test": 110}
+
+
 def test_sentences_table_and_picture(transom: Callable[..., Ran], trace: Path) -> None:
     done = tune(transom, trace, "--keep", "max_wait <= 2", "--keep", "wait <= 1", "--today", "wfp3-easy")
     assert done.status == 0, done.err

@@ -97,6 +97,8 @@ def command(
     seed: options.Seed = 0,
     json: options.Json = False,
     nodes: options.Nodes = None,
+    start: options.Start = 0,
+    jobs: options.Jobs = None,
     *,
     protection: Protection,
     reading: Reading,
@@ -131,7 +133,7 @@ def command(
     objectives = parse_objectives(objective) if objective else DEFAULT
     of_slurm = space == "slurm"
     families = slurm_families(today) if of_slurm else read_space(space)
-    workload = read_workload(trace, nodes, seed=seed, reading=reading)
+    workload = read_workload(trace, nodes, start, jobs, seed=seed, reading=reading)
     for line in (*describe(workload), *not_replayed(workload)):
         note(line)
     parts = split(workload, test)
