@@ -16,6 +16,14 @@ from transom.cli import run
 from transom.generate import generate_lublin
 from transom.traces import write_swf
 
+SMALL_SPACE = """
+[[family]]
+policy = "{rule}-easy:max_wait={bound}"
+population = 4
+rule = ["saf", "sjf"]
+bound = { low = 0.1, high = 3, log = true, whole = true, unit = "longest" }
+"""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -49,4 +57,14 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """300 jobs of the Lublin-Feitelson model on 64 nodes."""
     path = tmp_path_factory.mktemp("trace") / "small.swf.gz"
     write_swf(generate_lublin(300, 64, np.random.default_rng(1), load=0.9), path)
+    return path
+
+
+@pytest.fixture
+def trace_to_tune(transom: Callable[..., Ran], tmp_path: Path) -> Path:
+    """400 jobs, and beside them ``space.toml``, a small space to search."""
+    path = tmp_path / "trace.swf"
+    made = transom("generate", "workload", "--jobs", 400, "--nodes", 64, "--load", 0.95, "--seed", 1, "--out", path)
+    assert made.status == 0
+    (tmp_path / "space.toml").write_text(SMALL_SPACE)
     return path

@@ -31,7 +31,7 @@ class Instant(NamedTuple):
 
     now: int
     free: Amounts
-    running: list[tuple[int, int, int]]
+    running: Running
     queue: list[int]
     started: set[int]
     """What the schedule starts now."""
@@ -138,9 +138,7 @@ class Jobs:
         """Whether a job fits into what is free."""
         return all(a <= f for a, f in zip(self.asks[job].tolist(), free, strict=True))
 
-    def shadow(
-        self, head: int, free: Amounts, running: list[tuple[int, int, int]], way: Variant
-    ) -> tuple[int, Amounts]:
+    def shadow(self, head: int, free: Amounts, running: Running, way: Variant) -> tuple[int, Amounts]:
         """When the head of the queue fits by what ends until then [s], and what is then left beside it."""
         left, at, place = list(free), 0, 0
         ends = sorted((real if way.ends else expected, job) for expected, real, job in running)

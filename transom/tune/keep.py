@@ -12,7 +12,7 @@ from transom._system.wording import real_number
 from transom.errors import SpecError
 from transom.traces.workload import Workload
 from transom.tune.figures import FIGURES, Figures, job_masks
-from transom.tune.objectives import floor_of, metric_of
+from transom.tune.objectives import Objective, floor_of, metric_of
 
 _KEEP = re.compile(r"\s*([a-z_0-9]+)\s*(?:\[([^]]+)\])?\s*<=\s*(\S+)\s*")
 
@@ -70,7 +70,7 @@ def parse_keep(text: str) -> Keep:
     if better != "lower":
         raise SpecError(f"--keep: {name} is no figure of which less is better")
     if group:  # the figures of groups have the names of metrics
-        return Keep(f"{next((full for full, short in FIGURES.items() if short == name), name)}[{group}]", most)
+        return Keep(f"{Objective(name).full}[{group}]", most)
     return Keep(FIGURES.get(name, name), most)
 
 

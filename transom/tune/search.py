@@ -94,11 +94,15 @@ class Race:
     def finish(self, policies: int) -> None:
         """Replay the best of those everywhere that were not, where the time was too short for a generation to end."""
         open_ = [each for each in self.scores.values() if each.parts < self.whole]
-        self.enter([each.policy for each in sorted(open_, key=_order)[:policies]], all_parts=True)
+        self.enter([each.policy for each in sorted(open_, key=lambda each: each.order)[:policies]], all_parts=True)
 
     def best(self) -> Score | None:
         """The best policy that was replayed everywhere."""
-        return min((each for each in self.scores.values() if each.parts == self.whole), key=_order, default=None)
+        return min(
+            (each for each in self.scores.values() if each.parts == self.whole),
+            key=lambda each: each.order,
+            default=None,
+        )
 
     def _score(self, policy: str, found: dict[str, Figures | None]) -> Score:
         ended = {part: of for part, of in found.items() if of is not None}
@@ -126,10 +130,6 @@ def _mean(values: Mapping[str, float]) -> float:
     slices = [value for part, value in values.items() if part.startswith(SLICE)]
     others = [value for part, value in values.items() if not part.startswith(SLICE)]
     return float(np.mean([np.mean(slices), *others]))
-
-
-def _order(score: Score) -> tuple[float, float]:
-    return score.order
 
 
 def search(

@@ -12,7 +12,7 @@ from transom import registry
 from transom.errors import SpecError
 from transom.simulation.policies.by_name import make_policy
 from transom.traces.workload import Workload
-from transom.tune.evaluation import Evaluator, Pool, evaluator, processes
+from transom.tune.evaluation import Pool, evaluator, processes
 from transom.tune.figures import FIGURES, LOGGED, Figures
 from transom.tune.keep import Keep
 from transom.tune.objectives import DEFAULT, Objective
@@ -147,7 +147,8 @@ def choose(
             race.finish(_FINALISTS)
         best = race.best()
         assert best is not None, "today's policy is replayed everywhere"
-        train |= _on_whole(evaluate, race, terms.today)
+        everywhere = [terms.today, *(policy for policy, score in race.scores.items() if score.parts == race.whole)]
+        train |= {policy: found for (policy, _), found in evaluate((policy, WHOLE) for policy in everywhere).items()}
         return Chosen(
             best.policy,
             train,
@@ -157,11 +158,6 @@ def choose(
             len(evaluate.asked),
             evaluate.resumed,
         )
-
-
-def _on_whole(evaluate: Evaluator, race: Race, today: str) -> dict[str, Figures | None]:
-    everywhere = [today, *(policy for policy, score in race.scores.items() if score.parts == race.whole)]
-    return {policy: found for (policy, _), found in evaluate((policy, WHOLE) for policy in everywhere).items()}
 
 
 def _front(train: Mapping[str, Figures | None], objectives: Sequence[Objective]) -> list[str]:

@@ -13,22 +13,10 @@ from markupsafe import escape
 
 from tests.cli.conftest import Ran
 
-SPACE = """
-[[family]]
-policy = "{rule}-easy:max_wait={bound}"
-population = 4
-rule = ["saf", "sjf"]
-bound = { low = 0.1, high = 3, log = true, whole = true, unit = "longest" }
-"""
-
 
 @pytest.fixture
-def trace(transom: Callable[..., Ran], tmp_path: Path) -> Path:
-    path = tmp_path / "trace.swf"
-    made = transom("generate", "workload", "--jobs", 400, "--nodes", 64, "--load", 0.95, "--seed", 1, "--out", path)
-    assert made.status == 0
-    (tmp_path / "space.toml").write_text(SPACE)
-    return path
+def trace(trace_to_tune: Path) -> Path:
+    return trace_to_tune
 
 
 def tune(transom: Callable[..., Ran], trace: Path, *options: object) -> Ran:

@@ -15,24 +15,13 @@ import pytest
 from tests.cli.conftest import Ran
 from tests.killing import killed
 
-SPACE = """
-[[family]]
-policy = "{rule}-easy:max_wait={bound}"
-population = 4
-rule = ["saf", "sjf"]
-bound = { low = 0.1, high = 3, log = true, whole = true, unit = "longest" }
-"""
 AFTER = 150
 """So many lines of the journal are written when the search ends."""
 
 
 @pytest.fixture
-def trace(transom: Callable[..., Ran], tmp_path: Path) -> Path:
-    path = tmp_path / "trace.swf"
-    made = transom("generate", "workload", "--jobs", 400, "--nodes", 64, "--load", 0.95, "--seed", 1, "--out", path)
-    assert made.status == 0
-    (tmp_path / "space.toml").write_text(SPACE)
-    return path
+def trace(trace_to_tune: Path) -> Path:
+    return trace_to_tune
 
 
 def arguments(trace: Path, out: str) -> list[object]:

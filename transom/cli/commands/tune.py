@@ -12,7 +12,7 @@ import typer
 from transom.cli.options import common as options
 from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
-from transom.cli.options.engine import On, Protection, chosen_cluster
+from transom.cli.options.engine import On, Protection, chosen_cluster, usable_cores
 from transom.cli.options.outages import not_replayed
 from transom.cli.options.reading import Reading, read_workload
 from transom.cli.options.structs import with_structs
@@ -139,7 +139,7 @@ def command(
     parts = split(workload, test)
     conditions = parse_conditions(keep or ["max_wait <= 1.5"], parts.tuning)
     terms = Terms(
-        today, conditions, families, seconds, evaluations, seed, workers or _cores(), not of_slurm, objectives
+        today, conditions, families, seconds, evaluations, seed, workers or usable_cores(), not of_slurm, objectives
     )
     journal, rules = out.with_name(out.name + ".evaluations.jsonl"), fixed_rules()
     about = {
@@ -223,9 +223,3 @@ def _elsewhere(on: str, workers: int | None, protection: Protection) -> Iterator
 
     with dask_maps(chosen_cluster(on, workers, 1, protection)) as apply:
         yield on_cluster(apply)
-
-
-def _cores() -> int:
-    import os
-
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

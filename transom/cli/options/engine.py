@@ -125,7 +125,12 @@ class Protection(NamedTuple):
         return Certificates(self.tls_ca, self.tls_cert, self.tls_key)
 
 
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_workers(threads: int) -> int:
     """How many runs of so many threads the cores that this process may use have room for, beside the bench itself."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     return max(1, (cores - (cores > 2)) // threads)

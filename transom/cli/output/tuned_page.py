@@ -10,9 +10,9 @@ from transom import __version__
 from transom._system.files import atomic_write
 from transom.report.table import Cell, Column, Table
 from transom.report.tuned.page import Told, tuned_page
-from transom.tune.figures import FIGURES, Figures
+from transom.tune.figures import Figures
 from transom.tune.objectives import Objective
-from transom.tune.outcome import Beside, Outcome
+from transom.tune.outcome import ALWAYS, Beside, Outcome
 from transom.tune.picture import PARTS, front_picture
 
 _SHORT = {"bounded_slowdown": "slowdown", "max_wait": "longest"}
@@ -67,7 +67,7 @@ def write_page(path: Path, outcome: Outcome, about: dict[str, Any], texts: Seque
 
 
 def _shown(outcome: Outcome) -> list[Objective]:
-    return list(dict.fromkeys((*map(Objective, FIGURES.values()), *outcome.objectives)))
+    return list(dict.fromkeys((*ALWAYS, *outcome.objectives)))
 
 
 def _cells(each: Beside, shown: Sequence[Objective]) -> list[Cell]:
