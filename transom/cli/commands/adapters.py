@@ -8,17 +8,11 @@ from typing import Annotated
 import typer
 
 from transom.cli.options import common as options
-from transom.cli.options import completion
 from transom.cli.output.console import check_writable, note, print_json
 
 
 def raps_command(
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy", autocompletion=completion.policies, help="What decides; `transom solvers` lists policies."
-        ),
-    ] = "fcfs-easy",
+    policy: options.Deciding = "fcfs-easy",
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="File for the module. By default, it is printed."),

@@ -8,18 +8,12 @@ import typer
 
 from transom._system.wording import counted
 from transom.cli.options import common as options
-from transom.cli.options import completion
 from transom.cli.options.digits import DURATION
 from transom.cli.output.console import note, print_json
 
 
 def batsim_command(
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy", autocompletion=completion.policies, help="What decides; `transom solvers` lists policies."
-        ),
-    ] = "fcfs-easy",
+    policy: options.Deciding = "fcfs-easy",
     socket: Annotated[
         str,
         typer.Option("--socket", metavar="ADDRESS", help="Where Batsim connects to: tcp://HOST:PORT or ipc://PATH."),

@@ -34,6 +34,12 @@ Together = Annotated[
 ]
 Start = Annotated[int, typer.Option("--start", min=0, help="Position of the first job, from 0.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Number of jobs, instead of all that follow.")]
+Deciding = Annotated[
+    str,
+    typer.Option(
+        "--policy", autocompletion=completion.policies, help="What decides; `transom solvers` lists policies."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 Objective = Annotated[
     str | None,

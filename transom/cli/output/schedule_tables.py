@@ -159,7 +159,7 @@ def print_breakdown(
     schedules: list[Schedule],
     trim: Trim,
     groups: Mapping[str, Grouping],
-    logged: Logged | None = None,
+    logged: Logged | None,
 ) -> None:
     """One row per run and mode, size class, week, partition, account or user; before them those by the log."""
     from transom.simulation.output.as_logged import AS_LOGGED
