@@ -126,6 +126,7 @@ def test_what_is_better_is_said_with_its_noise(tmp_path: Path, space: Path) -> N
     chosen, told = judged(trace(), terms(space, today="ljf"), tmp_path)
     assert told.noise.better
     assert told.noise.weeks[0] <= told.noise.ratio <= told.noise.weeks[1] < 1
+    assert "over eighths of the test part drawn again" in told.sentences[0]  # of less than eight weeks
     assert told.sentences[0].startswith(f"Set {chosen.policy} instead of ljf: on the 150 jobs that tuning never saw")
     assert {each.policy for each in told.fixed} == {*fixed_rules()}
 

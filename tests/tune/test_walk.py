@@ -15,7 +15,7 @@ from transom.simulation import simulate
 from transom.traces import Workload
 from transom.tune import Step, Terms, choose, over_all, read_space, split, walk
 from transom.tune.figures import figures
-from transom.tune.walk import AGAIN, BEST, ONCE
+from transom.tune.walk import AGAIN, BEST, ONCE, summed_up
 
 DAYS = 12_000.0
 
@@ -74,5 +74,9 @@ def test_all_steps_are_the_mean_over_their_jobs(tmp_path: Path, terms: Terms) ->
 def test_long_steps_are_one(tmp_path: Path, terms: Terms) -> None:
     (step,) = walk(trace(), 0.5, 1e9, terms, tmp_path / "journal")
     assert step.policy == choose(split(trace(), 0.5).tuning, terms, tmp_path / "journal").policy
+    said = summed_up([step], terms)
+    assert said.startswith("Tuned before a single step: mean bounded slowdown ")
+    assert "better in" not in said
+    assert "first of them" not in said
     with pytest.raises(SpecError, match="--walk-forward must be above 0"):
         walk(trace(), 0.5, 0.0, terms, tmp_path / "journal")

@@ -67,13 +67,15 @@ class Noise(NamedTuple):
 
     ``weeks`` are the limits of a 95 % interval over weeks that are drawn again, or eighths of a part that is shorter,
     None where the objective is no mean over jobs; ``copies`` are the lowest and the highest of replays with moved
-    submissions, None where today's is the log. ``more`` says whether more of the objective is better.
+    submissions, None where today's is the log. ``more`` says whether more of the objective is better, ``drawn`` what is
+    drawn again.
     """
 
     ratio: float
     weeks: tuple[float, float] | None
     copies: tuple[float, float] | None
     more: bool = False
+    drawn: str = "weeks"
 
     @property
     def better(self) -> bool:
@@ -136,6 +138,7 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
         _over_weeks(first, before, after, counts, terms.seed),
         (min(moved), max(moved)) if moved else None,
         first.sign < 0,
+        "weeks" if _stretch(test.jobs.submit[counts]) == WEEK else "eighths of the test part",
     )
     groups = groupings(test.jobs, test.runtime, test.cluster, test.origin)
 
@@ -143,7 +146,7 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
         return Repetition(summary(schedule, trim=trim), mean_waits(schedule, groups, trim))
 
     beside_today = answer(
-        [_called(terms.today), "The tuned policy"],
+        [called(terms.today), "The tuned policy"],
         [own(before), own(after)],
         [[own(each[k]) for each in copies] for k in (0, 1)] if copies else (),
         JITTER,
@@ -187,6 +190,11 @@ def _ratio(objective: Objective, before: Schedule, after: Schedule, trim: Trim) 
     return new / old if old else nan
 
 
+def _stretch(submit: IntArray) -> int:
+    """A week, or an eighth of the time of submissions where that is shorter [s]."""
+    return min(WEEK, int(submit[-1] - submit[0]) // _FEWEST + 1)
+
+
 def _over_weeks(
     objective: Objective, before: Schedule, after: Schedule, counts: BoolArray, seed: int
 ) -> tuple[float, float] | None:
@@ -194,8 +202,7 @@ def _over_weeks(
     if (of_jobs := _OF_JOBS.get(objective.full)) is None:
         return None
     submit = before.jobs.submit[counts]
-    stretch = min(WEEK, int(submit[-1] - submit[0]) // _FEWEST + 1)
-    _, of = np.unique((submit - submit[0]) // stretch, return_inverse=True)
+    _, of = np.unique((submit - submit[0]) // _stretch(submit), return_inverse=True)
     sums = np.array([np.bincount(of, of_jobs(each)[counts]) for each in (before, after)])
     drawn: IntArray = stream(seed, "weeks").integers(sums.shape[1], size=(_DRAWS, sums.shape[1]))
     below = sums[0][drawn].sum(axis=1)
@@ -223,7 +230,7 @@ def _sentences(
     chance = []
     if noise.weeks is not None:
         low, high = noise.weeks
-        chance.append(f"over weeks drawn again, 95 % of the ratios lie between {low:.2f} and {high:.2f}")
+        chance.append(f"over {noise.drawn} drawn again, 95 % of the ratios lie between {low:.2f} and {high:.2f}")
     if noise.copies is not None:
         low, high = noise.copies
         chance.append(f"over {REPEATS} replays with moved submissions between {low:.2f} and {high:.2f}")
@@ -239,9 +246,9 @@ def _sentences(
     if tuned.policy == today.policy:
         said = [f"Nothing was found that is better than {today.policy} and keeps to the conditions."]
     elif noise.better:
-        said = [f"Set {tuned.policy} instead of {_called(today.policy)}: {change}"]
+        said = [f"Set {tuned.policy} instead of {called(today.policy)}: {change}"]
     else:
-        said = [f"Nothing beats {_called(today.policy)} by more than the noise; the best, {tuned.policy}: {change}"]
+        said = [f"Nothing beats {called(today.policy)} by more than the noise; the best, {tuned.policy}: {change}"]
     said += [_kept(each, today, tuned) for each in terms.keep]
     if tuned.train is not None and today.train is not None and tuned.policy != today.policy:
         before = math.exp(first.sign * first.change(tuned.train, today.train))
@@ -258,9 +265,10 @@ def _sentences(
     if near:
         best = min(near, key=lambda each: first.value(each.test))
         assert best.test is not None
+        times_best = math.exp(first.sign * first.change(then, best.test))
         said.append(
             f"In hindsight the best fixed rule whose longest wait is at most twice today's is {best.policy}, with "
-            f"{first.text(best.test)[0]}: {math.exp(first.sign * first.change(then, best.test)):.2f} of that."
+            f"{first.text(best.test)[0]}; the tuned policy has {times_best:.2f} times that."
         )
     return said
 
@@ -269,7 +277,8 @@ def _instead(objective: Objective, then: Figures, now: Figures) -> str:
     return f"{objective.words} {' instead of '.join(objective.text(then, now))}"
 
 
-def _called(policy: str) -> str:
+def called(policy: str) -> str:
+    """What today's policy is called in sentences."""
     return f"what is set today ({AS_LOGGED})" if policy == LOGGED else policy
 
 

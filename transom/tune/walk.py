@@ -14,6 +14,7 @@ from transom._system.wording import counted
 from transom.errors import SpecError
 from transom.traces.workload import Workload
 from transom.tune.figures import Figures
+from transom.tune.outcome import called
 from transom.tune.search import Score
 from transom.tune.split import FEWEST, Split, split
 from transom.tune.tuning import Terms, choose, fixed_rules, judge
@@ -120,10 +121,14 @@ def summed_up(steps: Sequence[Step], terms: Terms) -> str:
         return f"Under {stuck} jobs of a step would never start: nothing can be recommended."
     after, before, kept = first.text(again, now, once)
     ahead = sum(first.value(step.figures[AGAIN]) < first.value(step.figures[today]) for step in steps)
+    one = len(steps) == 1
+    times_tuned = "Tuned before a single step" if one else f"Tuned again before each of {counted(len(steps), 'step')}"
+    if_once = "" if one else f" ({kept} if tuned once, before the first of them)"
+    better = "" if one else f"; better in {ahead} of the steps"
     return (
-        f"Tuned again before each of {counted(len(steps), 'step')}: {first.words} {after} instead of {before} under "
-        f"{today} ({kept} if tuned once, before the first of them), longest wait "
-        f"{' instead of '.join(times(again.max_wait, now.max_wait))}; better in {ahead} of the steps."
+        f"{times_tuned}: {first.words} {after} instead of {before} under "
+        f"{called(today)}{if_once}, longest wait "
+        f"{' instead of '.join(times(again.max_wait, now.max_wait))}{better}."
     )
 
 

@@ -86,6 +86,17 @@ def test_order_and_limit(transom: Transom, trace: Path, tmp_path: Path) -> None:
     assert all((np.diff(window.queue.nodes) <= 0).all() for window in windows(out))
 
 
+def test_an_order_that_goes_by_what_has_ended_is_refused(transom: Transom, trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "windows.jsonl"
+    base = ["snapshot", trace, "--every", 3600, "--policy", "f4-predicted-easy", "--out", out]
+    ran = transom(*base)
+    assert ran.status == 2
+    says = "error: windows cannot be in the order of f4-predicted: formula: predicted is known in replays alone; name"
+    assert says in ran.err
+    assert not out.exists()
+    assert transom(*base, "--order", "saf").status == 0
+
+
 def test_solve_takes_the_windows(transom: Transom, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "windows.jsonl"
     transom("snapshot", trace, "--every", 7200, "--policy", "window:solver=greedy,size=5", "--out", out, "--seed", 3)

@@ -69,7 +69,7 @@ def command(
     from transom.errors import SpecError
     from transom.io import write_documents
     from transom.simulation import make_policy, simulate
-    from transom.simulation.core.site_order import load_rule
+    from transom.simulation.core.site_order import load_rule, site_order
     from transom.simulation.nodes.allocator import Allocator
     from transom.simulation.snapshots import snapshots
 
@@ -85,6 +85,11 @@ def command(
     workload = extended.workload
     for line in describe(workload) + extended.lines + which_machine(workload):
         note(line)
+    first = workload.jobs.take(slice(0, 1))
+    try:
+        site_order(load_rule(rule), first, int(first.submit[0]), int(first.submit[0]))  # before minutes of a replay
+    except SpecError as error:
+        raise SpecError(f"windows cannot be in the order of {rule}: {error}; name another one with --order") from None
     with progress() as bars:
         task = bars.add_task(policy, total=len(workload))
         schedule = simulate(

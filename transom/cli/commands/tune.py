@@ -198,7 +198,8 @@ def command(
     cells = [[cell.text for cell in row] for row in rows(told)]
     print_table(remarked(title, workload), columns(told), cells)
     if lines is not None:
-        _print_lines("in slurm.conf:", lines.paste)
+        best = "" if told.noise.better else "no gain beyond the noise; the best that was found, "
+        _print_lines(f"{best}in slurm.conf:", lines.paste)
         _print_lines("the change:", lines.diff.splitlines())
     note(f"policy: --policy tuned:file={out}")
     if drawn:
