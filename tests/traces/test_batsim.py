@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,18 @@ def test_commands_read_workloads_and_platforms(tmp_path: Path, capsys: pytest.Ca
     workload = read_swf(out)
     assert (workload.cluster.num_nodes, len(workload)) == (7, 9)
     assert workload.runtime.tolist()[-1] == 20
+
+
+def test_what_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "large.json.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"nb_res": 4, "jobs": [')
+        for _ in range(400):
+            file.write(b" " * 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match="a workload of more than 128 MiB"):
+            workload_as_swf(str(path))
+        assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
+    finally:
+        tracemalloc.stop()

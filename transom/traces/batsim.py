@@ -11,7 +11,6 @@ Batsim's documentation, Workload and Platform; SimGrid's documentation, The plat
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
 import zlib
@@ -22,7 +21,7 @@ from xml.parsers import expat
 import msgspec
 
 from transom.errors import TraceError, shown
-from transom.reading import DOCUMENT, head, opened
+from transom.reading import DOCUMENT, head, opened, unpacked
 
 _DEPTH = 20  # of sequences inside each other
 _MOST = 10_000_000  # hosts
@@ -75,12 +74,11 @@ def workload_as_swf(path: str, platform: Platform | None = None) -> bytes:
     """
     try:
         with opened(path) as file:
-            data = file.read(DOCUMENT + 1)
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+            data = (unpacked(file) if head(path, 2) == b"\x1f\x8b" else file).read(DOCUMENT + 1)
         if len(data) > DOCUMENT:
             raise TraceError(f"{path}: a workload of more than {DOCUMENT >> 20} MiB")
         read = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Workload)
-    except (OSError, EOFError, zlib.error, RecursionError, msgspec.MsgspecError, UnicodeError) as error:
+    except (OSError, EOFError, zlib.error, RecursionError, msgspec.MsgspecError, ValueError) as error:
         raise TraceError(f"{path}: not a workload of Batsim: {error}") from None
     names = [str(job.id).rpartition("!")[2] for job in read.jobs]
     numbered = all(re.fullmatch("[1-9][0-9]{0,8}", name) for name in names) and len(set(names)) == len(names)
