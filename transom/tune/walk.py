@@ -123,7 +123,7 @@ def summed_up(steps: Sequence[Step], terms: Terms) -> str:
     ahead = sum(first.value(step.figures[AGAIN]) < first.value(step.figures[today]) for step in steps)
     one = len(steps) == 1
     times_tuned = "Tuned before a single step" if one else f"Tuned again before each of {counted(len(steps), 'step')}"
-    if_once = "" if one else f" ({kept} if tuned once, before the first of them)"
+    if_once = "" if one else f" and {kept} if tuned once, before the first of them"
     better = "" if one else f"; better in {ahead} of the steps"
     return (
         f"{times_tuned}: {first.words} {after} instead of {before} under "

@@ -310,8 +310,10 @@ def test_a_continued_replay_is_the_whole_one(score: str, backfilling: Any) -> No
         assert (found[0] == found[1]).all()
         if backfilling != "conservative":
             assert (found == schedule.start[left]).all()
-    with pytest.raises(SpecError, match="user_use is not known in a replay from the middle"):
-        Continued(part, "formula:score=[user_use]", backfilling, now, started, None, 0)
+    for rule, unknown in (("formula:score=[user_use]", "user_use"), ("f4-predicted", "predicted")):
+        with pytest.raises(SpecError) as refused:
+            Continued(part, rule, backfilling, now, started, None, 0)
+        assert str(refused.value) == f"{rule}: {unknown} is not known in a replay from the middle"
 
 
 def test_programs_of_the_same_rule_do_not_share_what_they_saw() -> None:

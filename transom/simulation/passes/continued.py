@@ -18,7 +18,7 @@ from transom.simulation.core.events import START, State, reset
 from transom.simulation.core.queue_order import QueueOrder, begin_future, queue_order
 from transom.simulation.core.replay import new_state
 from transom.simulation.core.schedule import COLUMNS
-from transom.simulation.core.site_order import load_rule, rule_for, site_order
+from transom.simulation.core.site_order import load_rule, name_of_rule, rule_for, site_order
 from transom.simulation.passes.conservative_plan import Plan, new_plan, restore_plan
 from transom.simulation.passes.rule_replay import Tables, run_conservative, run_plain_or_easy
 from transom.traces.workload import Workload
@@ -63,7 +63,7 @@ class Continued:
         if not loaded.timeless and self._order is None:
             raise SpecError(f"priority rule {rule!r} has no kernel, which a replay from the middle needs")
         if past := {"user_use", "predicted"}.intersection(getattr(getattr(loaded, "formula", None), "names", ())):
-            raise SpecError(f"formula: {past.pop()} is not known in a replay from the middle")
+            raise SpecError(f"{name_of_rule(rule)}: {min(past)} is not known in a replay from the middle")
         self._origin = new_state(workload)
         s = self._origin
         if loaded.timeless:
