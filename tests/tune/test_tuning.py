@@ -140,6 +140,8 @@ def test_the_log_may_stand_for_today(tmp_path: Path, space: Path) -> None:
     waits = (started - workload.jobs.submit)[150:]
     assert document["today"]["policy"] == "logged"
     assert document["today"]["test"]["wait"] == pytest.approx(waits.mean())
+    assert told.sentences[0].startswith("This replay does not stand for the machine.")
+    assert told.sentences[1].startswith(("Set ", "Nothing "))
     with pytest.raises(SpecError, match="does not state when its jobs started"):
         judged(workload, terms(space, today=LOGGED), tmp_path)
 

@@ -28,7 +28,7 @@ from transom.simulation.output.metrics import (
     summary,
     wait,
 )
-from transom.simulation.output.sentences import answer
+from transom.simulation.output.sentences import UNLIKE, answer
 from transom.traces.workload import Workload
 from transom.tune.figures import FIGURES, LOGGED, Figures
 from transom.tune.keep import Keep
@@ -145,19 +145,21 @@ def outcome(test: Workload, fixed: Sequence[str], terms: Terms, chosen: Chosen, 
     def own(schedule: Schedule) -> Repetition:
         return Repetition(summary(schedule, trim=trim), mean_waits(schedule, groups, trim))
 
+    error = replay_error(TODAY, simulate(test, TODAY), groups, trim) if terms.today == LOGGED else None
     beside_today = answer(
         [called(terms.today), "The tuned policy"],
         [own(before), own(after)],
         [[own(each[k]) for each in copies] for k in (0, 1)] if copies else (),
         JITTER,
-        replay_error(TODAY, simulate(test, TODAY), groups, trim) if terms.today == LOGGED else None,
+        error,
     )
     rule = beside(chosen.rule)
+    warned = error is not None and error.all_jobs.error >= UNLIKE  # which then is the first sentence, here as well
+    opening, *rest = beside_today.sentences
     said = _sentences(len(test), today, tuned, rule, rules, noise, terms)
+    said = [opening, *said, *rest] if warned else [*said, opening, *rest]
     front = [beside(policy) for policy in chosen.front]
-    return Outcome(
-        today, rules, tuned, rule, noise, front, [*said, *beside_today.sentences], terms.objectives, beside_today.facts
-    )
+    return Outcome(today, rules, tuned, rule, noise, front, said, terms.objectives, beside_today.facts)
 
 
 def _copies(test: Workload, terms: Terms) -> list[Workload]:
