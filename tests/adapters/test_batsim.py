@@ -189,7 +189,7 @@ def begins(**data: object) -> bytes:
         (b'{"now": 1, "events": []}', "time goes back from 4.0 s to 1.0 s"),
         (b'{"now": -1, "events": []}', "not in order"),
         (at_5("JOB_COMPLETED", job_id="w0!1").replace(b'"now": 5', b'"now": 4.5'), "not in order"),
-        (at_5("JOB_COMPLETED", job_id="w0!0"), "job str 'w0!0' ends, and does not run"),
+        (at_5("JOB_COMPLETED", job_id="w0!0"), "job 'w0!0' ends, and does not run"),
         (at_5("JOB_COMPLETED"), "ends, and does not run"),
         (at_5("JOB_SUBMITTED", job_id="w0!1", job={"res": 1}), "submitted twice"),
         (at_5("JOB_SUBMITTED", job_id="w0!2"), "without Redis"),
@@ -216,7 +216,7 @@ def test_a_job_does_not_end_twice() -> None:
     begun(component)
     answered(component, 4, submitted("w0!1", 1))
     component.answer(at_5("JOB_COMPLETED", job_id="w0!1", job_state="COMPLETED_WALLTIME_REACHED"))
-    with pytest.raises(PeerError, match="job str 'w0!1' ends, and does not run"):
+    with pytest.raises(PeerError, match="job 'w0!1' ends, and does not run"):
         component.answer(at_5("JOB_COMPLETED", job_id="w0!1"))
 
 

@@ -136,3 +136,8 @@ def test_other_machines_cannot_connect_unasked(address: str) -> None:
 def test_an_address_that_cannot_be_bound_is_named(address: str) -> None:
     with pytest.raises(SpecError, match=address):
         serve(DecisionComponent("fcfs"), address, print)
+
+
+def test_a_port_beyond_the_last_is_refused() -> None:
+    with pytest.raises(SpecError, match="below 65,536"):
+        serve(DecisionComponent("fcfs-easy"), "tcp://127.0.0.1:65536", lambda address: None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from transom.conform.starts import NEVER, aligned, read_starts
@@ -65,3 +66,16 @@ def test_what_simulate_says_is_what_it_says(tmp_path: Path) -> None:
     schedule = simulate(WORKLOAD, "fcfs-easy")
     schedule.to_frame().write_parquet(tmp_path / "jobs.parquet")
     assert aligned(WORKLOAD, read_starts(tmp_path / "jobs.parquet")).start.tolist() == schedule.start.tolist()
+
+
+@pytest.mark.parametrize("column", ["submit", "nodes"])
+def test_amounts_that_are_none_are_refused(column: str, tmp_path: Path) -> None:
+    (tmp_path / "starts").write_text(f"job,start,{column}\n1,101,1e300\n")
+    with pytest.raises(TraceError, match=f"row 1: {column} must be at most"):
+        read_starts(tmp_path / "starts")
+
+
+def test_jobs_that_are_lists_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"job": [[1]], "start": [101]}).write_parquet(tmp_path / "starts")
+    with pytest.raises(TraceError, match="job must be a number or text"):
+        read_starts(tmp_path / "starts")

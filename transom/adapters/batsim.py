@@ -29,7 +29,7 @@ from transom.adapters.batsim_messages import (
 from transom.adapters.batsim_replies import written
 from transom.adapters.hosts import Hosts, intervals
 from transom.adapters.live import Live, Running
-from transom.errors import PeerError, shown
+from transom.errors import PeerError
 from transom.models import Job
 from transom.models.arrays import IntArray
 
@@ -115,7 +115,7 @@ class DecisionComponent:
         if meaning == "hello":
             self._say("hello", protocol=str(body.get("batprotocol_version", "1.0.0")))
         elif meaning == "error":
-            raise PeerError(f"Batsim reports an error: {shown(str(body))}")
+            raise PeerError(f"Batsim reports an error: {str(body)!r:.500}")
         elif meaning == "begins":
             self._begin(body)
         elif self._live is None:
@@ -148,7 +148,7 @@ class DecisionComponent:
         asked = converted(body, Submission)
         nodes, walltime = asked.request()
         if asked.job_id in self._known:
-            raise PeerError(f"job {shown(asked.job_id)} is submitted twice")
+            raise PeerError(f"job {asked.job_id!r:.60} is submitted twice")
         self._known.add(asked.job_id)
         self.counts["submitted"] += 1
         if not 0 < nodes <= len(self._hosts):
@@ -169,7 +169,7 @@ class DecisionComponent:
     def _end(self, name: str) -> None:
         held = self._running.pop(name, None)
         if held is None:
-            raise PeerError(f"job {shown(name)} ends, and does not run")
+            raise PeerError(f"job {name!r:.60} ends, and does not run")
         self.counts["ended"] += 1
         self._hosts.give(held.places)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable
 
+from transom._system.wording import digits
 from transom.adapters.batsim import DecisionComponent
 from transom.errors import PeerError, SpecError
 from transom.reading import LINE
@@ -38,6 +39,9 @@ def serve(
         from zmq.utils.monitor import recv_monitor_message
     except ImportError:
         raise SpecError('serve batsim needs pyzmq: pip install "transom[batsim]"') from None
+    port = address.rpartition(":")[2]
+    if address.startswith("tcp:") and port != "*" and not (digits(port) and int(port) < 2**16):  # ZeroMQ wraps it round
+        raise SpecError(f"{address}: the port must be * or a number below 65,536")
     if not anywhere and not _is_local(address):
         raise SpecError(f"{address}: other machines could connect; --anywhere allows that")
     gone, odd = zmq.EVENT_DISCONNECTED, zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL

@@ -115,10 +115,11 @@ def _of_columns(frame: pl.DataFrame, where: str, labels: Mapping[str, int]) -> S
     submit = values.get("submit")
     start = values["start"] if "start" in values else np.asarray(submit) + values["wait"]
     end = values.get("end", np.full(len(frame), np.nan))
-    for kind, times in (("start", start), ("end", end)):
+    given = {kind: values[kind] for kind in ("submit", "nodes") if kind in values}
+    for kind, times in {"start": start, "end": end, **given}.items():
         bad = np.flatnonzero(np.abs(times) > _LAST)
         if bad.size:
-            raise TraceError(f"{where}: row {bad[0] + 1}: {kind} must be at most 2**53 s, got {times[bad[0]]:g}")
+            raise TraceError(f"{where}: row {bad[0] + 1}: {kind} must be at most 2**53, got {times[bad[0]]:g}")
     # Without a start, or with a negative one, a job never ran; so it is with an end.
     start, end = (np.where(np.isnan(times) | (times < 0), NEVER, times) for times in (start, end))
     nodes = None if "nodes" not in values else np.nan_to_num(values["nodes"], nan=-1).astype(np.int64)
@@ -148,7 +149,10 @@ def _numbers(frame: pl.DataFrame, name: str, where: str) -> Any:
 def _jobs(frame: pl.DataFrame, name: str, where: str, labels: Mapping[str, int]) -> IntArray:
     import polars as pl
 
-    text = frame[name].cast(pl.String).str.strip_chars()
+    try:
+        text = frame[name].cast(pl.String).str.strip_chars()
+    except pl.exceptions.PolarsError:
+        raise TraceError(f"{where}: {name} must be a number or text, got {frame[name].dtype}") from None
     jobs = text.str.extract(_NUMBER).cast(pl.Int64, strict=False)
     if jobs.null_count():
         known = text.replace_strict(labels, default=None, return_dtype=pl.Int64) if labels else jobs
