@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Ran
+from transom.cli import run
 from transom.generate import generate_lublin, hard_knapsack
 from transom.io import encode, write_documents
 from transom.models import Knapsack
@@ -340,3 +341,8 @@ def test_the_same_in_a_process_of_its_own(inside: Path, case: str) -> None:
     ran = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, "")
     is_one_line(ran.stderr, fragments)
+
+
+def test_an_error_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "no\x1b[2Jfile\u2028é.json"]) == 2
+    assert "no\\x1b[2Jfile é.json" in capsys.readouterr().err

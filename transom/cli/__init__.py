@@ -120,5 +120,7 @@ def _interrupted() -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    text = " ".join(message.split())
+    # What a file or a peer says may hold what steers a terminal.
+    print("error: " + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text), file=sys.stderr)
     return 2

@@ -115,11 +115,10 @@ def _of_columns(frame: pl.DataFrame, where: str, labels: Mapping[str, int]) -> S
     submit = values.get("submit")
     start = values["start"] if "start" in values else np.asarray(submit) + values["wait"]
     end = values.get("end", np.full(len(frame), np.nan))
-    given = {kind: values[kind] for kind in ("submit", "nodes") if kind in values}
-    for kind, times in {"start": start, "end": end, **given}.items():
-        bad = np.flatnonzero(np.abs(times) > _LAST)
+    for kind, numbers in (*values.items(), ("start", start)):
+        bad = np.flatnonzero(np.abs(numbers) > _LAST)
         if bad.size:
-            raise TraceError(f"{where}: row {bad[0] + 1}: {kind} must be at most 2**53, got {times[bad[0]]:g}")
+            raise TraceError(f"{where}: row {bad[0] + 1}: {kind} must be at most 2**53, got {numbers[bad[0]]:g}")
     # Without a start, or with a negative one, a job never ran; so it is with an end.
     start, end = (np.where(np.isnan(times) | (times < 0), NEVER, times) for times in (start, end))
     nodes = None if "nodes" not in values else np.nan_to_num(values["nodes"], nan=-1).astype(np.int64)
