@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         _trust(arguments)
-        with ends_in_order(), report_steps():
+        with display.anew(), ends_in_order(), report_steps():
             status = _command(list(arguments))
         sys.stdout.flush()
         # The parser may turn Ctrl-C into a status of its own.
@@ -80,8 +80,6 @@ def run(arguments: Sequence[str]) -> int:
         from transom.cli.output.usage import usage_message
 
         return _fail(usage_message(error))
-    finally:
-        display.reset()
 
 
 def _command(arguments: list[str]) -> object:

@@ -42,12 +42,11 @@ def test_a_wide_table_goes_on_below_itself(capsys: pytest.CaptureFixture[str], m
     assert max(map(len, stacked.splitlines())) <= 70
     for row in rows:
         assert [f for line in stacked.splitlines() if line.split()[:1] == row[:1] for f in line.split()[1:]] == row[1:]
-    try:
+    with display.anew():
         display.wide = True
         print_table("Policies", columns, rows)
         assert max(map(len, capsys.readouterr().out.splitlines())) > 100
-    finally:
-        display.reset()
+    assert not display.wide
 
 
 def test_plain_text_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:

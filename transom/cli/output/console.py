@@ -8,7 +8,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,9 +42,15 @@ class Display:
     verbose: bool = False
     wide: bool = False
 
-    def reset(self) -> None:
-        """Print as is usual again: nothing was asked for."""
+    @contextmanager
+    def anew(self) -> Iterator[None]:
+        """Print as is usual, nothing asked for, and afterwards as before: a command may run another one."""
+        kept = self.quiet, self.verbose, self.wide
         self.quiet = self.verbose = self.wide = False
+        try:
+            yield
+        finally:
+            self.quiet, self.verbose, self.wide = kept
 
 
 display = Display()
