@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,11 +46,11 @@ def part(name: str, begin: float, end: float, jobs: int | None = None) -> Made:
     return made
 
 
-def generated(seed: int, like: str | None = None, **settings: object) -> Made:
+def generated(seed: int, like: str | None = None, **settings: Any) -> Made:
     """12,000 jobs of a model."""
     if like is not None:
         settings |= {"model": "weekly", "like": str(TRACES / f"{like}.swf.gz")}
-    return lambda: WorkloadRecipe(jobs=12_000, **settings).workload(seed, 1)  # type: ignore[arg-type]
+    return lambda: WorkloadRecipe(jobs=12_000, **settings).workload(seed, 1)
 
 
 FIVE = ("theta_2022", "KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +26,12 @@ REAL = {name: case for name, case in CASES.items() if case.digest}
 
 
 def starts_of(case: Golden) -> dict[int, int]:
-    return {job: start for job, start in case.starts}  # noqa: C416  (pairs are lists)
+    return dict(map(tuple, case.starts))
+
+
+def bounded(key: Callable[..., Any], bound: int, t: Any, now: int) -> Any:
+    """The key of a rule under which jobs that have waited longer go first, in the order of submission."""
+    return (0, t.job.submit, t.job.id) if now - t.job.submit > bound else (1, *key(t, now))
 
 
 def plain(case: Golden, files: Prepared) -> dict[int, int]:
@@ -38,12 +46,7 @@ def plain(case: Golden, files: Prepared) -> dict[int, int]:
     rule, _, backfilling = name.partition("-")
     key = KEYS[rule]
     if settings.startswith("max_wait="):
-        bound, inner = int(settings.removeprefix("max_wait=")), key
-
-        def key(t, now):  # type: ignore[no-redef]
-            late = now - t.job.submit > bound
-            return (0, t.job.submit, t.job.id) if late else (1, *inner(t, now))
-
+        key = partial(bounded, KEYS[rule], int(settings.removeprefix("max_wait=")))
     elif settings == "depth=1":
         backfilling = "easy"  # which is what it means
     else:

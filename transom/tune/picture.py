@@ -116,7 +116,9 @@ def _ticks(axis: object) -> None:
 
 def _name(axes: Axes, rules: Sequence[tuple[str, FloatArray]]) -> None:
     """Write names beside points, each at the first place where it covers no other name, no point and no edge."""
-    pixels = axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
+    figure = axes.get_figure(root=True)
+    assert figure is not None, "the axes are drawn on one"
+    pixels = figure.dpi / 72
     left, below, right, above = axes.bbox.extents
     marks = np.concatenate([line.get_xydata() for line in axes.get_lines()])
     half = 2 * pixels  # of a mark

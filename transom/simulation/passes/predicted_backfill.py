@@ -34,7 +34,10 @@ from transom.simulation.passes.easy_backfill import fits, plain_pass, shadow_tim
 from transom.simulation.passes.rule_replay import Tables, after, before
 
 CORRECTIONS = (60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000)
-"""What is added to a prediction each time that the job outruns it [s]; the last one again and again."""
+"""What is added to a prediction each time that the job outruns it [s]; the last one again and again.
+
+The steps are those of the simulator pyss, which adds each of them to the first prediction, not to the one before.
+"""
 
 _NEW = -1  # in Foreseen.corrected: not predicted yet
 
